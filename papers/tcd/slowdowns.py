@@ -52,6 +52,10 @@ def compare(runs: Runs, controller: str) -> Measurements:
         for part, scheme in parts(controller).items():
             other = slowdown.flows(runs[name(workload, scheme)], base="analytic")
             found |= {f"{workload}_{part}_{metric}": value for metric, value in gains(flows, other, cuts).items()}
+        for label in cuts:
+            key = f"median_gain_under_{label}"
+            whole, cut = found[f"{workload}_{key}"], found[f"{workload}_cut_alone_{key}"]
+            found[f"{workload}_tcd_over_cut_median_under_{label}"] = over(_number(whole), _number(cut))
         for scheme, run in ((controller, plain), (f"{controller}+tcd", tcd)):
             found |= {f"{workload}_{scheme}_{metric}": value for metric, value in network(run).items()}
     return found
@@ -109,6 +113,10 @@ def network(run: Results) -> dict[str, float]:
     ).collect()
     ports = run.ports.select(pauses=pl.col("pauses").sum(), off_ms=pl.col("paused_ps").sum() / MS).collect()
     return {metric: float(value) for metric, value in (shares.row(0, named=True) | ports.row(0, named=True)).items()}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def over(above: float | None, below: float | None) -> float | None:

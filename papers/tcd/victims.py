@@ -68,6 +68,11 @@ def compare_bins(runs: Runs, plain: str, bins: Mapping[str, tuple[float, float]]
         found |= {f"{word}_{code.lower()}_percent": share for code, share in percent_marked(runs[name]).items()}
         found[f"{word}_off_ms"] = off_ms(runs[name])
     found |= {f"gain_{size}": times[plain][size] / times["tcd"][size] for size in bins}
+    if f"{plain} harsher" in times and "tcd gentler" in times:
+        parts = {"cut": f"{plain} harsher", "detector": "tcd gentler"}
+        alone = {part: {size: times[plain][size] / times[run][size] for size in bins} for part, run in parts.items()}
+        found |= {f"{part}_alone_gain_{size}": gain for part, sizes in alone.items() for size, gain in sizes.items()}
+        found |= {f"detector_over_cut_{size}": alone["detector"][size] / alone["cut"][size] for size in bins}
     found["gain_all"] = mean_fct_us(runs[plain]) / mean_fct_us(runs["tcd"])
     found["off_gain"] = ratio(off_ms(runs[plain]), off_ms(runs["tcd"]))
     return found

@@ -138,3 +138,21 @@ def test_the_headline_reuses_the_runs_of_figures_16_and_19() -> None:
     found = {figure.name: keys(figure) for figure in paper_figure.discover("tcd", ["fig16", "fig19", "headline"])}
     assert found["headline"] <= found["fig16"] | found["fig19"]
     assert len(found["headline"]) == 8
+
+
+def test_a_cell_fits_where_both_levels_and_half_of_the_gain_are_the_papers() -> None:
+    loads: Any = paper_figure.discover("tcd", ["loads"])[0].module()
+    hadoop = loads.PRINTED[0]
+    # 10.8 to 3.6, 3.0 times: levels within half as much again either way, and 2.0 times at least.
+    assert loads.fits(hadoop, 10.8, 3.6)
+    assert loads.fits(hadoop, 7.3, 2.5)
+    assert not loads.fits(hadoop, 7.3, 3.7)
+    assert not loads.fits(hadoop, 7.1, 2.5)
+    assert not loads.fits(hadoop, 16.3, 3.6)
+
+
+def test_levels_over_a_constant_base_are_those_of_size_over_40_gbps_and_the_constant(tmp_path: Path) -> None:
+    loads: Any = paper_figure.discover("tcd", ["loads"])[0].module()
+    # 50 KB take 10 us at 40 Gbps: after 44 us 2.0 times the base with 12 us.
+    one = run(tmp_path / "one", (50_000, 44, 0, 0))
+    assert loads.level(one, loads.PRINTED[0], 12.0) == pytest.approx(2.0)

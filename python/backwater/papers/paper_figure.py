@@ -113,7 +113,9 @@ class FigureFile(Part):
     )
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
-    profile: dict[str, Changes] = Field(default_factory=dict, description="Further overrides under a profile.")
+    profile: dict[str, Changes] = Field(
+        default_factory=dict, description="Further overrides under a profile, and under those that build on it."
+    )
     profiles: tuple[str, ...] = Field(
         (),
         description="Under which profiles of its paper its runs are done; those that are the paper's default if none.",
@@ -207,10 +209,10 @@ class Figure:
 
     def overrides(self, profile: str, run: str, *, quick: bool) -> tuple[str, ...]:
         """What comes before the overrides of a run under a profile."""
-        common = next(one for one in self.known if one.name == profile).of(run)
-        own = self.experiment.profile.get(profile, Changes()).set
+        known = next(one for one in self.known if one.name == profile)
         smaller = (text for one in self._reduced(quick=quick) for text in one.set)
-        return (*common, *own, *smaller)
+        changes = [self.experiment.profile.get(name, Changes()).set for name in dict.fromkeys((known.base, profile))]
+        return (*known.of(run), *(text for one in changes for text in one), *smaller)
 
 
 def load(folder: Path) -> Figure:

@@ -60,7 +60,7 @@ class Searched(Part):
     )
     scale: Literal["linear", "log"] = Field("linear", description="`log` tries small values as densely as large ones.")
     kinds: tuple[Given, ...] = Field((), description="Instead of a range.")
-    ours: Given | dict[str, Given] = Field(description="Our value; by profile where profiles have several.")
+    ours: Given | dict[str, Given] = Field(description="Our value, or one by profile, and `other`.")
     paper: Given | None = Field(None, description="What the paper, or what it cites, has, if it has a value.")
     source: str = Field(min_length=1, description="Where the ends of the range, or the kinds, come from.")
     figures: tuple[str, ...] | None = Field(None, description="Those that it touches, if not those of its parameter.")
@@ -101,7 +101,7 @@ class Searched(Part):
 
     def ours_under(self, profile: str) -> Given | None:
         """Our value under a profile, if there is one."""
-        return self.ours.get(profile) if isinstance(self.ours, dict) else self.ours
+        return self.ours.get(profile, self.ours.get("other")) if isinstance(self.ours, dict) else self.ours
 
     def variant(self, value: Given) -> Variant:
         """The overrides that set a value."""

@@ -18,6 +18,9 @@ pub(crate) trait Order: Clone {
     /// Whether a packet may stand behind one for another egress port. Then only lanes that are shown may be chosen.
     const BLOCKS: bool = false;
 
+    /// Whether what it does is a call: copies on the path of every packet would make all fabrics dearer.
+    const APART: bool = true;
+
     /// The lane of what came in by a port and class.
     #[inline]
     fn lane(voqs: &Voqs, _ports: &Ports, (port, _class): (u16, u8)) -> usize {
@@ -30,7 +33,7 @@ pub(crate) trait Order: Clone {
         false
     }
 
-    /// A packet goes into its queue; returns whether it is the first there that may be chosen.
+    /// A packet goes into its queue, whose bytes it is among; returns whether it is the first there that may be chosen.
     #[inline]
     fn push(
         &mut self,
@@ -86,7 +89,9 @@ pub(crate) trait Order: Clone {
 #[derive(Clone)]
 pub(crate) struct InTurn;
 
-impl Order for InTurn {}
+impl Order for InTurn {
+    const APART: bool = false;
+}
 
 /// The packet that is oldest since its first bit left its NIC.
 ///
@@ -208,7 +213,8 @@ impl Order for InputFifos {
         packet: &Packet,
         now: u64,
     ) -> bool {
-        if ports.queues[at].bytes == 0 {
+        // It is the only one.
+        if ports.queues[at].bytes == u32::from(packet.size) {
             self.idle_from[at] = ports.egress[at / ports.classes].busy_until.max(now);
         }
         voqs.store(&mut ports.pool, at, lane, packet);

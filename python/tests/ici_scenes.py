@@ -24,19 +24,21 @@ _SIZES = (4, 40, 400, 2000, 4096, 30_000, 300_000)
 def write(folder: Path, name: str) -> Results:
     """A run that is called `name`, such as ``w1 ici+``; its numbers are drawn, the same each time."""
     workload, scheme, *_ = name.split()
+    # Of a page over the size of the network the first word is the number of hosts.
+    packets, endless = workload in ("w1", "w2") or workload.isdigit(), workload in ("w3", "length")
     random = np.random.default_rng(zlib.crc32(name.encode()))
     isolating, marking = scheme.startswith(("ci", "ici")), scheme.endswith(("dcqcn", "ici+"))
     tables = {
-        "flows": _flows(random, endless=workload in ("w1", "w2", "w3")),
+        "flows": _flows(random, endless=packets or endless),
         "delivered": _delivered(random, marking=marking),
         "ports": _ports(random, isolating=isolating, marking=marking),
         "switches": _switches(random),
         "isolation": _isolation(random if isolating else None),
         "marks": _marks(random if marking else None),
     }
-    if workload in ("w1", "w2"):
+    if packets:
         tables |= _packets(random, marking=marking)
-    tree = {"name": "tree", "start": "200us"} | ({"until": "500us"} if workload in ("w1", "w2") else {})
+    tree = {"name": "tree", "start": "200us"} | ({"until": "500us"} if packets else {})
     ici = {"overflow": "20us", "persist": "2ms"}
     kind = {"ci+dcqcn": "ci", "ici+": "ici-plus"}.get(scheme, scheme) if isolating else "none"
     isolation = {"kind": kind, "ici-plus": ici}

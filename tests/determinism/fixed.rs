@@ -1,6 +1,6 @@
 //! Digests written down: the same in debug and release builds (CI runs both), on every machine. A change of the model
 //! changes them on purpose; then the new ones, which the failure shows, are to be explained in the commit.
-use backwater_control::detector::{Detector, Fecn, Tcd};
+use backwater_control::detector::{Detector, Fecn, Tcd, Trend};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{IbCcConfig, ReactionConfig};
 use backwater_fabric::Spec;

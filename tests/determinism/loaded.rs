@@ -1,5 +1,5 @@
 //! Fabrics under load, larger than those of the swarm: every engine tells the same story.
-use backwater_control::detector::{Detector, Fecn, Tcd};
+use backwater_control::detector::{Detector, Fecn, Tcd, Trend};
 use backwater_control::flow_control::CreditReturn;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{IbCcConfig, ReactionConfig};

@@ -108,6 +108,7 @@ def test_probes_change_no_digest(tmp_path: Path) -> None:
 
 def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -> None:
     short = ["run.until=20us", "probe.isolation=true", "traffic.tree.start=0ns"]
+    fifos = ["switch.queueing=input", "run.until=20us"]
     throttled = ["host.throttle.kind=pft", "probe.sample=10us", "probe.throttle-states=true"]
     runs = [
         backwater.run(ONE_POINT, out=tmp_path / "point", overrides=['probe.frames=["P2"]']),
@@ -115,6 +116,7 @@ def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -
         backwater.run(SLOW_HOST, out=tmp_path / "puts", scheme="opt", overrides=["run.until=20us"]),
         backwater.run(RANKS, out=tmp_path / "ranks", overrides=throttled),
         backwater.run(SCENARIOS / "allreduce.toml", out=tmp_path / "allreduce"),
+        backwater.run(SCENARIOS / "infiniband.toml", out=tmp_path / "fifos", overrides=fifos),
     ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):

@@ -282,9 +282,8 @@ def test_draws_mix_each_pair_of_the_named_features_that_scenarios_may_have() -> 
         met.update(frozenset(pair) for pair in itertools.combinations(_NAMED, 2) if names >= set(pair))
     missing = {frozenset(pair) for pair in itertools.combinations(_NAMED, 2)} - {pair for pair in met if met[pair] >= 3}
     assert missing == {
-        # Packets out of order are asked for again, or told apart by their order.
+        # Packets out of order are asked for again.
         frozenset(("put", "spread")),
-        frozenset(("program", "spread")),
         # Ranks have queue pairs for many messages, not a window for each.
         frozenset(("program", "window")),
         # Isolation moves flows between classes under way, and its trees have one way.

@@ -14,9 +14,9 @@ from typing import Any
 from backwater.errors import UsageError
 
 
-def load(name: str) -> Any:
-    """A module of `analysis` that draws."""
-    return importlib.import_module(f"backwater.analysis.{name}")
+def load(name: str, package: str = "analysis") -> Any:
+    """A module that draws."""
+    return importlib.import_module(f"backwater.{package}.{name}")
 
 
 def check(file: Path, option: str = "--plot", formats: Iterable[str] = ("png", "pdf", "svg")) -> None:

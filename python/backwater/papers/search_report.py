@@ -9,9 +9,10 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from backwater.analysis import pictures
 from backwater.common import atomic_files, terminal
 from backwater.common.late import pl
-from backwater.papers import search_findings, search_map, sensitivity_findings
+from backwater.papers import search_findings, sensitivity_findings
 from backwater.papers.report.text import bound, ours
 from backwater.papers.search import Look, Search, Tried
 from backwater.papers.search_findings import Effect, Region
@@ -33,7 +34,7 @@ def write(search: Search, told: dict[str, Any]) -> list[Path]:
     atomic_files.write_text(files[0], json.dumps(told, indent=1) + "\n")
     points(search).write_parquet(files[1])
     for file in files[2:]:
-        search_map.draw(search, file)
+        pictures.load("search_map", "papers").draw(search, file)
     return files
 
 

@@ -91,8 +91,8 @@ fn there_is_a_watchdog_only_where_one_is_asked_for() {
 fn under_credits_max_ton_is_their_period() {
     let text = PFC.replace("kind = \"pfc\"", "kind = \"credits\"").replace("tau = \"20us\"\n", "");
     let tcd = tcd(&parse(&text));
-    // TCD §4.4: max(Ton) = Tc = 60 us; T: whole periods, at least 4 and 200 us
-    assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(60), Span::from_us(240)));
+    // TCD §4.4: T = max(Ton) = Tc = 60 us
+    assert_eq!((tcd.max_ton, tcd.period), (Span::from_us(60), Span::from_us(60)));
 }
 
 /// Whatever is behind the headers of the one detector there.

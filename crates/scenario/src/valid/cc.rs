@@ -118,6 +118,14 @@ impl Fabric<'_> {
     }
 }
 
+/// The key by which a kind wants something of receivers, and its value: the one that chooses a variant, or the kind where it has none.
+fn wanting(kind: CcKind, why: (&'static str, &'static str), place: &[Step]) -> (Vec<Step>, &'static str) {
+    match why {
+        ("", _) => (below(place, "kind"), kind.word()),
+        (key, word) => (below(&below(place, kind.word()), key), word),
+    }
+}
+
 /// The queue pairs of a `[cc]` that stands at `place`.
 fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
     let settings = context.settings;
@@ -131,11 +139,10 @@ fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fab
     forgets(context, cc, place, fabric);
     let ack = settings.ack;
     if wants.echoes && ack.every == 0 {
-        let (key, word) = cc.unread().why;
-        let name = format!("{}.{}", name(place), cc.own_key(key));
+        let (at, word) = wanting(cc.kind, cc.unread().why, place);
+        let name = name(&at);
         let message = format!("{name} = {word:?} gets its marks from ACKs, but ack.every = 0 sends none");
-        let help = format!("set ack.every = 1, or another {name}");
-        context.report(&below(&below(place, cc.kind.word()), key), message, "needs ACKs", help);
+        context.report(&at, message, "needs ACKs", format!("set ack.every = 1, or another {name}"));
     }
     let custom = if cc.kind == CcKind::Custom { Some(user::controller(context, cc, place)?) } else { None };
     let segment = wants.segments.map(|segments| segment(segments, cc, settings));
@@ -251,5 +258,21 @@ impl Context<'_> {
         let message = format!("{}.{} = {} is not allowed", name(table), error.parameter, error.value);
         let label = format!("must be {}", error.allowed);
         self.report(&below(table, error.parameter), message, label, error.fix);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_wants_echoes_is_named_by_its_variant_or_where_it_has_none_by_its_kind() {
+        let place = below(&[], "cc");
+        let of = |why| {
+            let (at, word) = wanting(CcKind::Dcqcn, why, &place);
+            format!("{} = {word:?}", name(&at))
+        };
+        assert_eq!(of(("variant", "decrease-check")), "cc.dcqcn.variant = \"decrease-check\"");
+        assert_eq!(of(("", "")), "cc.kind = \"dcqcn\"");
     }
 }

@@ -31,6 +31,7 @@ class Profile(Part):
     set: tuple[str, ...] = Field((), description="Overrides, before those of a figure.")
     runs: tuple[str, ...] = Field(("*",), description="Names of runs, or patterns with *, that `set` applies to.")
     default: bool = Field(True, description="Whether figures that do not say otherwise run under it.")
+    quick: bool = Field(True, description="Whether a quick look at all profiles has it.")
     literal: bool = Field(False, description="Whether it takes the paper at its word: its verdicts come first.")
 
     def of(self, run: str) -> tuple[str, ...]:
@@ -77,10 +78,10 @@ class Paper(Part):
         """The names of its profiles."""
         return tuple(profile.name for profile in self.profile)
 
-    def chosen(self, name: str) -> tuple[str, ...]:
+    def chosen(self, name: str, *, quick: bool = False) -> tuple[str, ...]:
         """The profiles that `--profile NAME` stands for; raises UsageError for a name that there is not."""
         if name == ALL:
-            return self.profiles
+            return tuple(profile.name for profile in self.profile if profile.quick or not quick)
         if name not in self.profiles:
             raise UsageError(f"{self.short} has no profile {name!r}; there are: {', '.join((*self.profiles, ALL))}")
         return (name,)

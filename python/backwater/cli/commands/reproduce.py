@@ -66,7 +66,7 @@ def reproduce(
     """
     root = out or Path("results/reproduce") / system
     figures = paper_figure.discover(system, figure or ())
-    profiles = paper.load(paper_figure.home(system)).chosen(profile)
+    profiles = paper.load(paper_figure.home(system)).chosen(profile, quick=quick)
     require_profiles(figures, profiles)
     require_folder(root, "--out")
     timing, known = Timing(), run_costs.read(root, quick=quick)

@@ -7,8 +7,8 @@ from backwater.analysis.put_trace import Trace
 
 from papers.ec.measured import US
 
-#: Signs of congestion, as they leave the target.
-SIGNS = ("marked-sent", "dack-sent")
+#: IACKs, and DACKs, the signs of congestion, as they leave the target. A mark in an IACK stands for a DACK before it.
+IACKS, DACKS = ("iack-sent", "marked-sent"), ("dack-sent", "marked-sent")
 OPEN = "open"
 
 

@@ -10,7 +10,7 @@ from backwater.papers import claims, open_parameters, paper_figure, sensitivity
 from backwater.papers.number_tables import NumberTable
 from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario
-from ec_scenes import FRAME, queue, results, stream, write
+from ec_scenes import FRAME, US, queue, results, stream, write
 
 from papers.ec import authors, compare, measured, traces
 
@@ -72,6 +72,57 @@ def test_the_paper_s_number_stays_the_bound_of_every_reading_of_the_waste() -> N
 def test_every_scenario_runs_under_the_three_policies(name: str) -> None:
     file = Path(__file__).parents[2] / "papers" / "ec" / "scenarios" / f"{name}.toml"
     assert [scheme.name for scheme in schemes.of(Scenario.load(file))] == list(measured.POLICIES)
+
+
+def events(folder: Path, *rows: tuple[int, str, int, str | None]) -> Results:
+    """A run with these events of one stream: µs, event, number, state."""
+    node = pl.when(pl.col("event").is_in(["accepted", "processed"]) | pl.col("event").str.ends_with("-sent"))
+    table = pl.DataFrame(rows, schema=["us", "event", "seq", "state"], orient="row").with_columns(
+        time_ps=pl.col("us") * US, queue_bytes=None, src=pl.lit("h1"), dst=pl.lit("h0"), traffic=pl.lit("put"),
+        node=node.then(pl.lit("h0")).otherwise(pl.lit("h1")),
+    )  # fmt: skip
+    return results(folder, "51.2Gbps", puts=table)
+
+
+def test_an_ack_that_names_another_packet_than_that_below_the_threshold_is_counted(tmp_path: Path) -> None:
+    module = paper_figure.discover("ec", ["fig01"])[0].module()
+    # Seven packets of 2112 B: the fifth begins at 8448 B, below 8992 B; the sixth at 10 560 B.
+    rows: list[tuple[int, str, int, str | None]] = []
+    for seq in range(1, 8):
+        rows += [(seq, "accepted", seq, None), *([(seq, "iack-sent", seq, None)] if seq < 5 else [])]
+    rows += [(8, "marked-sent", 5, None), (9, "iack-sent", 6, None), (10, "processed", 1, None)]
+    found = module.metrics({"queue dack": events(tmp_path / "run", *rows)})
+    assert (found["congested_iacks"], found["iacks_off_threshold"], found["free_iacks"]) == (2, 1, 4)
+    # The sixth packet and the seventh entered a congested target; the IACK of the sixth follows a DACK, in the mark.
+    assert (found["entries_without_dack"], found["iacks_without_dack"], found["free_iacks_late"]) == (2, 0, 0)
+
+
+def test_steps_of_the_initiator_are_held_against_the_arrows_of_figure_2(tmp_path: Path) -> None:
+    module = paper_figure.discover("ec", ["fig02"])[0].module()
+    rows: list[tuple[int, str, int, str | None]] = [(1, "dack", 1, None), (1, "state", 0, "H-1"), (2, "iack", 2, None)]
+    rows += [(2, "state", 0, "H0"), (3, "iack", 3, None), (3, "state", 0, "H1")]
+    rows += [(seq, "iack", seq, None) for seq in range(4, 10)]
+    run = events(tmp_path / "six", *rows, (9, "state", 0, "open"), (10, "marked", 10, None), (10, "state", 0, "H0"))
+    found = module.metrics({"one dack": run, "eight dack": run})
+    # Six IACKs in H(1) open the gate; a mark is a DACK and an IACK. H(0) and H(1) were never left by a DACK.
+    assert (found["steps"], found["steps_off_figure"], found["arrows_seen"]) == (2 * 11, 0, 5)
+    assert (found["openings"], found["openings_off_six"]) == (2, 0)
+    early = events(tmp_path / "five", *rows[:-1], (8, "state", 0, "open"))
+    found = module.metrics({"one dack": early, "eight dack": early})
+    assert (found["steps_off_figure"], found["openings_off_six"]) == (2, 2)
+
+
+def test_a_packet_that_no_iack_has_let_go_is_counted_but_for_the_one_in_the_nic(tmp_path: Path) -> None:
+    module = paper_figure.discover("ec", ["fig02"])[0].module()
+    halted: list[tuple[int, str, int, str | None]] = [
+        (1, "sent", 1, None),
+        (2, "dack", 1, None),
+        (2, "state", 0, "H-1"),
+    ]
+    sent: list[tuple[int, str, int, str | None]] = [(at, "sent", at, None) for at in (3, 5, 6)]
+    run = events(tmp_path / "run", *halted, sent[0], (4, "iack", 2, None), (4, "state", 0, "H0"), *sent[1:])
+    # One was in the staging, one is that of the IACK, the third is too many.
+    assert module.metrics({"one dack": run, "eight dack": run})["sent_without_iack"] == 2
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -151,7 +202,7 @@ def test_the_reference_s_own_policy_loses_nothing_with_one_sender() -> None:
 
 def test_a_trace_tells_when_the_first_sign_left_and_when_it_acted(tmp_path: Path) -> None:
     trace = put_trace.of(write(tmp_path / "one", "greedy dack", "51.2Gbps"))
-    assert traces.first_us(trace, *traces.SIGNS) == pytest.approx(5.15)
+    assert traces.first_us(trace, *traces.DACKS) == pytest.approx(5.15)
     assert traces.halted_us(trace) == pytest.approx(9.31)
     # One packet each 0.33 µs.
     assert traces.sent_between(trace, 3.3, 6.6) == 11

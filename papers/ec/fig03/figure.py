@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, POLICIES, US
 from papers.ec.panels import LABELS
-from papers.ec.traces import SIGNS, count, first_us, halted_us, peaks, sent_between
+from papers.ec.traces import DACKS, count, first_us, halted_us, peaks, sent_between
 
 FRAME = 2048 + HEADER
 R = 0.5
@@ -50,7 +50,7 @@ def metrics(runs: Runs) -> Metrics:
     carried = R * (END_US - STEADY_US) * 1e3 * LINK_BYTES_PER_NS / FRAME
     nacks, lost = float(values["opt_nacks"] or 0), float(values["opt_lost"] or 0)
     return values | {
-        "dack_first_sign_us": first_us(dack, *SIGNS),
+        "dack_first_sign_us": first_us(dack, *DACKS),
         "dack_halted_us": halted_us(dack),
         "dack_rate_from_20us_over_r": sent_between(dack, STEADY_US, END_US) / carried,
         "dack_queue_swing_packets": (float(queue.max()) - float(queue.min())) / FRAME,  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def draw(seeds: Seeds, file: Path) -> None:
 
 def _times(axes: Axes, trace: Trace) -> None:
     """When the first sign of congestion leaves the target, and when it halts the initiator."""
-    for what, time in (("first sign leaves", first_us(trace, *SIGNS)), ("halt", halted_us(trace))):
+    for what, time in (("first sign leaves", first_us(trace, *DACKS)), ("halt", halted_us(trace))):
         if time is not None:
             axes.axvline(time, color=plot.BLACK, ls="--", lw=0.9)
             axes.annotate(f"{what}: {time:.2f} µs", (time, 1), (-9, -4), xycoords=("data", "axes fraction"),

@@ -7,6 +7,7 @@ mod marks;
 mod numbers;
 mod oracle;
 mod stubborn;
+mod verbs;
 
 use backwater_fabric::record::PutEvent;
 

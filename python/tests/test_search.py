@@ -163,8 +163,8 @@ def test_a_planted_region_is_found_and_no_point_outside_of_it(capsys: pytest.Cap
         expected = fct_us(one["values"])
         assert one["first"]["fct_us"]["mean"] == pytest.approx(expected, abs=2), one
         if abs(expected - 60) > 2:
-            assert one["state"] == ("holds" if expected < 60 else "differs")
-    held = [one for one in found["tried"] if one["state"] == "holds"]
+            assert one["verdict"] == ("holds" if expected < 60 else "differs")
+    held = [one for one in found["tried"] if one["verdict"] == "holds"]
     assert found["held_at_first"] == found["held_with_fresh_seeds"] == len(held) > 5
     assert f"holds at {len(held)} of these" in found["answer"]
     # The slowest link adds 82 µs, so no delay of 30 µs and more is within.
@@ -204,7 +204,7 @@ def test_what_only_the_first_seed_gave_is_not_found(capsys: pytest.CaptureFixtur
     found = search("X-luck", "--runs", "8", capsys=capsys)
     assert (found["held_at_first"], found["held_with_fresh_seeds"]) == (8, 0)
     assert found["answer"].startswith("None found in 8 runs (8 points): the claim held at 8 points with seed 1;")
-    assert {one["state"] for one in found["tried"]} == {"differs"}
+    assert {one["verdict"] for one in found["tried"]} == {"differs"}
     assert found["nearest"]["fresh"] is not None
 
 
@@ -255,7 +255,7 @@ def test_what_is_written_is_a_table_of_the_points_and_a_map(capsys: pytest.Captu
     rows = pl.read_parquet(folder / "search.parquet")
     assert rows["point"].to_list() == list(range(17))
     assert rows["delay"][0] == "10us"
-    assert rows.filter(pl.col("state") == "holds").height >= found["held_with_fresh_seeds"]
+    assert rows.filter(pl.col("verdict") == "holds").height >= found["held_with_fresh_seeds"]
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "map.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads((folder / "search.json").read_text())["answer"] == found["answer"]
@@ -276,7 +276,7 @@ def test_a_point_that_cannot_be_run_is_told_with_its_reason(paper: Path, capsys:
         OPEN.replace('set = ["switch.detector.kind=none"]\n', f'set = ["a=1"]\n{more}')
     )
     found = search("X-fast", "--runs", "16", capsys=capsys)
-    failed = [one for one in found["tried"] if one["state"] == "not run"]
+    failed = [one for one in found["tried"] if one["verdict"] == "not run"]
     assert {one["values"]["marks"] for one in failed} == {"nonsense"}
     assert found["not_run"] == len(failed) == 8
     assert all("nonsense" in one["why"] for one in failed)
@@ -406,8 +406,13 @@ def _bounds(**said: Any) -> Bounds:
 def test_a_picture_has_the_colours_of_the_report() -> None:
     css = (Path(search_findings.__file__).parent / "report" / "templates" / "report.css").read_text()
     light = css[: css.index("prefers-color-scheme")] if "prefers-color-scheme" in css else css
-    for slug, state in (("holds", "holds"), ("differs", "differs"), ("not-decidable", "open"), ("not-run", "not run")):
-        assert f"--{slug}: {plot.VERDICT_COLOURS[state]};" in light
+    for slug, verdict in (
+        ("holds", "holds"),
+        ("differs", "differs"),
+        ("not-decidable", "open"),
+        ("not-run", "not run"),
+    ):
+        assert f"--{slug}: {plot.VERDICT_COLOURS[verdict]};" in light
 
 
 @pytest.mark.parametrize("system", ["tcd", "ici", "ec", "pft"])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from backwater._core import InvariantError, ScenarioError
@@ -32,15 +31,8 @@ POINTS, QUICK_POINTS, FEWEST_POINTS, MOST_POINTS = 64, 16, 8, 100_000
 FRESH_SEEDS = 5
 #: Does the runs of a plan that are not done, and says what they are for.
 Runner = Callable[[Reproduction, str], Sequence[Outcome]]
-
-
-class State(StrEnum):
-    """What came of a point."""
-
-    HOLDS = "holds"
-    OPEN = "open"
-    DIFFERS = "differs"
-    NOT_RUN = "not run"
+#: What may come of a point.
+VERDICTS = (Verdict.HOLDS, Verdict.OPEN, Verdict.DIFFERS, Verdict.NOT_RUN)
 
 
 @dataclass(frozen=True)
@@ -51,9 +43,11 @@ class Look:
     why: str = ""
 
     @property
-    def state(self) -> State:
-        """The claim's verdict."""
-        return State(self.judged.verdict) if self.judged is not None else State.NOT_RUN
+    def verdict(self) -> Verdict:
+        """The claim's verdict; what the runs do not show leaves it open."""
+        if self.judged is None:
+            return Verdict.NOT_RUN
+        return self.judged.verdict if self.judged.verdict in VERDICTS else Verdict.OPEN
 
     def value(self, metric: str) -> float | None:
         """The mean of a metric."""
@@ -82,14 +76,14 @@ class Tried:
         return self.fresh or self.first
 
     @property
-    def state(self) -> State:
+    def verdict(self) -> Verdict:
         """What came of it: by the fresh seeds where there are some."""
         if self.fresh is not None:
-            return self.fresh.state
+            return self.fresh.verdict
         if self.first.judged is None:
-            return State.NOT_RUN
+            return Verdict.NOT_RUN
         # What did not hold over the seeds of all points is not looked at any further.
-        return State.OPEN if self.candidate else State.DIFFERS
+        return Verdict.OPEN if self.candidate else Verdict.DIFFERS
 
 
 @dataclass
@@ -134,7 +128,7 @@ class Search:
     @property
     def found(self) -> list[Tried]:
         """The points where it holds with fresh seeds, too."""
-        return [one for one in self.tried if one.state is State.HOLDS]
+        return [one for one in self.tried if one.verdict is Verdict.HOLDS]
 
     def drawn(self) -> list[tuple[Setting, ...]]:
         """The points, each once: with kinds alone there may be fewer than were asked for."""

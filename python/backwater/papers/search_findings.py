@@ -10,8 +10,8 @@ from typing import Any
 from backwater._core import __version__
 from backwater.common.late import NDArray, np
 from backwater.papers import sensitivity_findings
-from backwater.papers.claims import Check
-from backwater.papers.search import Look, Search, State, Tried
+from backwater.papers.claims import Check, Verdict
+from backwater.papers.search import Look, Search, Tried
 from backwater.papers.search_space import Dimension
 
 #: Fewer points tell nothing of a dependence.
@@ -155,7 +155,7 @@ def answer(search: Search) -> str:
     if not held:
         return f"None found in {looked}{lacking}."
     fresh = f"with {_seeds(search.fresh_seeds)} it holds at {found or 'none'} of these"
-    straddling = sum(one.state is State.OPEN for one in search.candidates)
+    straddling = sum(one.verdict is Verdict.OPEN for one in search.candidates)
     still = f", and is open at {straddling}, where the bound cuts the interval" if straddling else ""
     word = "Found" if found else "None found"
     return f"{word} in {looked}{lacking}: {at_first}; {fresh}{still}."
@@ -196,10 +196,10 @@ def facts(search: Search) -> dict[str, Any]:
         "fresh_seeds": list(search.fresh_seeds),
         "runs": len(search.tried) * search.runs_each,
         "points": len(search.tried),
-        "not_run": sum(one.state is State.NOT_RUN for one in search.tried),
+        "not_run": sum(one.verdict is Verdict.NOT_RUN for one in search.tried),
         "held_at_first": len(search.candidates),
         "held_with_fresh_seeds": len(search.found),
-        "open": sum(one.state is State.OPEN for one in search.tried),
+        "open": sum(one.verdict is Verdict.OPEN for one in search.tried),
         "answer": answer(search),
         "ours": _point(search, search.ours),
         "nearest": None if near is None else _point(search, near),
@@ -235,7 +235,7 @@ def _point(search: Search, one: Tried) -> dict[str, Any]:
     return {
         "point": one.number,
         "values": {dimension.name: value or None for dimension, value in zip(search.dimensions, values, strict=True)},
-        "state": str(one.state),
+        "verdict": str(one.verdict),
         "why": one.first.why or (one.fresh.why if one.fresh else ""),
         "first": _numbers(one.first),
         "fresh": _numbers(one.fresh) if one.fresh else None,

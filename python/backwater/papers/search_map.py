@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 
 from backwater.analysis import plot
 from backwater.papers import search_findings
-from backwater.papers.claims import Check
+from backwater.papers.claims import Check, Verdict
 from backwater.papers.report.text import bound
-from backwater.papers.search import Search, State, Tried
+from backwater.papers.search import VERDICTS, Search, Tried
 from backwater.papers.search_space import Dimension
 from backwater.papers.search_values import shown
 
-_MARKERS = {State.HOLDS: "o", State.OPEN: "D", State.DIFFERS: "x", State.NOT_RUN: "."}
+_MARKERS = {Verdict.HOLDS: "o", Verdict.OPEN: "D", Verdict.DIFFERS: "x", Verdict.NOT_RUN: "."}
 #: So many characters fit beside an axis.
 _LABEL = 48
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -46,9 +46,9 @@ def _title(search: Search) -> str:
 
 def _map(axes: Axes, search: Search, places: Sequence[int]) -> None:
     across, up = (search.dimensions[place] for place in places)
-    for state, some in _by_state(search).items():
+    for verdict, some in _by_verdict(search).items():
         spots = [[one.settings[place].share for one in some] for place in places]
-        axes.scatter(*spots, **_look(state))
+        axes.scatter(*spots, **_look(verdict))
     ours = [share for one in (across, up) if (share := one.share_of(one.ours)) is not None]
     if len(ours) == len(places):
         axes.plot(ours[:1], ours[1:], **_OURS)
@@ -65,11 +65,11 @@ def _map(axes: Axes, search: Search, places: Sequence[int]) -> None:
 
 def _numbers(axes: Axes, search: Search, place: int, check: Check) -> None:
     dimension = search.dimensions[place]
-    for state, some in _by_state(search).items():
+    for verdict, some in _by_verdict(search).items():
         across = [one.settings[place].share for one in some]
         # A point that could not be run has no number, and stands in the legend alone.
         numbers = [math.nan if (value := one.first.value(check.metric)) is None else value for one in some]
-        axes.scatter(across, numbers, label=f"{_WORDS[state]} ({len(some)})", **_look(state))
+        axes.scatter(across, numbers, label=f"{_WORDS[verdict]} ({len(some)})", **_look(verdict))
     low, high = axes.get_ylim()
     ours = dimension.share_of(dimension.ours)
     value = search.ours.first.value(check.metric)
@@ -99,27 +99,27 @@ def _numbers(axes: Axes, search: Search, place: int, check: Check) -> None:
 
 
 _WORDS = {
-    State.HOLDS: "holds with fresh seeds",
-    State.OPEN: "held at first, open with fresh seeds",
-    State.DIFFERS: "differs",
-    State.NOT_RUN: "could not be run",
+    Verdict.HOLDS: "holds with fresh seeds",
+    Verdict.OPEN: "held at first, open with fresh seeds",
+    Verdict.DIFFERS: "differs",
+    Verdict.NOT_RUN: "could not be run",
 }
 _OURS: dict[str, Any] = {"color": plot.BLACK, "marker": "P", "ms": 9, "ls": "none", "mec": "white", "zorder": 5}
 
 
-def _look(state: State) -> dict[str, Any]:
+def _look(verdict: Verdict) -> dict[str, Any]:
     return {
-        "c": plot.VERDICT_COLOURS[state],
-        "marker": _MARKERS[state],
+        "c": plot.VERDICT_COLOURS[verdict],
+        "marker": _MARKERS[verdict],
         "s": 26,
-        "zorder": 4 if state is State.HOLDS else 3,
+        "zorder": 4 if verdict is Verdict.HOLDS else 3,
     }
 
 
-def _by_state(search: Search) -> dict[State, list[Tried]]:
-    """The points by what came of them; states that none has are left out."""
-    found = {state: [one for one in search.tried if one.state is state] for state in State}
-    return {state: some for state, some in found.items() if some}
+def _by_verdict(search: Search) -> dict[Verdict, list[Tried]]:
+    """The points by what came of them; verdicts that none has are left out."""
+    found = {verdict: [one for one in search.tried if one.verdict is verdict] for verdict in VERDICTS}
+    return {verdict: some for verdict, some in found.items() if some}
 
 
 def _axis(axis: Any, line: Any, dimension: Dimension) -> None:

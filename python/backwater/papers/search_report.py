@@ -43,7 +43,7 @@ def points(search: Search) -> pl.DataFrame:
     rows = []
     for one in (search.ours, *search.tried):
         told = [setting.text for setting in one.settings] or [dimension.ours for dimension in search.dimensions]
-        row: dict[str, Any] = {"point": one.number, "state": str(one.state)}
+        row: dict[str, Any] = {"point": one.number, "verdict": str(one.verdict)}
         row |= {dimension.name: text for dimension, text in zip(search.dimensions, told, strict=True)}
         for check in search.claim.checks:
             row[check.metric] = one.first.value(check.metric)

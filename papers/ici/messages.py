@@ -74,5 +74,4 @@ def compare(runs: Runs) -> Metrics:
             other, own = float(measured[f"{name}_fct_us"] or 0), float(by_scheme["ici+"][f"{name}_fct_us"] or 0)
             found[f"{scheme}_{name}_fct_over_ici+"] = other / own
             found[f"{name}_fct_reduction_against_{scheme}"] = 100 * (1 - own / other)
-    best = min(float(one["p99_fct_us"] or 0) for scheme, one in by_scheme.items() if scheme != "ici+")
-    return found | {"ici+_p99_fct_over_best_other": float(by_scheme["ici+"]["p99_fct_us"] or 0) / best}
+    return found

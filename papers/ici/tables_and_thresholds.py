@@ -8,7 +8,7 @@ from backwater.results import Results
 from matplotlib.axes import Axes
 
 from papers.ici import trees
-from papers.ici.measured import becn_peak, becns, first_becn_us, least, most, pauses
+from papers.ici.measured import becn_peak, becns, first_becn_us, pauses
 from papers.ici.panels import bar, scaled
 
 #: Runs of DCQCN by how its thresholds are called.
@@ -40,10 +40,7 @@ def thresholds(runs: Runs) -> Metrics:
             f"{name}_becns": becns(runs[run]),
             f"{name}_first_becn_us": first_becn_us(runs[run]),
         }
-    every = [trees.number(found, f"{name}_least_share") for name in THRESHOLDS]
     return found | {
-        "dcqcn_best_least_share": most(every),
-        "dcqcn_worst_least_share": least(every),
         "conservative_pauses_over_dcqcn": trees.ratio(found, "pauses", "conservative", "default"),
         "conservative_first_becn_over_dcqcn": trees.ratio(found, "first_becn_us", "conservative", "default"),
         "aggressive_becns_over_dcqcn": trees.ratio(found, "becns", "aggressive", "default"),

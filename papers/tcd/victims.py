@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-from backwater.papers import Metrics, Runs
+from backwater.papers import Measurements, Metrics, Runs
 from backwater.results import Results, measures
 
 from papers.tcd.scene import MS, PRIORITY, US
@@ -83,13 +83,13 @@ def sweep_name(scheme: str, size_kb: int) -> str:
     return f"{scheme} {size_kb}KB"
 
 
-def compare_bursts(runs: Runs, plain: str, tcd: str = "tcd", sizes_kb: Sequence[int] = BURSTS_KB) -> Metrics:
+def compare_bursts(runs: Runs, plain: str, tcd: str = "tcd", sizes_kb: Sequence[int] = BURSTS_KB) -> Measurements:
     """Figures 15(b) and 18(b): mean FCT of the victims over the size of the bursts, and what TCD marks them."""
     fct = {scheme: [mean_fct_us(runs[sweep_name(scheme, size)]) for size in sizes_kb] for scheme in (plain, tcd)}
     marked = [percent_marked(runs[sweep_name(tcd, size)]) for size in sizes_kb]
     gains = [slow / fast for slow, fast in zip(fct[plain], fct[tcd], strict=True)]
     ue = [shares["UE"] for shares in marked]
-    found: Metrics = {}
+    found: Measurements = {}
     for index, size in enumerate(sizes_kb):
         found |= {f"{scheme}_{size}KB_us": fct[scheme][index] for scheme in (plain, tcd)}
         found |= {f"gain_{size}KB": gains[index], f"ue_percent_{size}KB": ue[index]}
@@ -98,9 +98,8 @@ def compare_bursts(runs: Runs, plain: str, tcd: str = "tcd", sizes_kb: Sequence[
         if index:
             found[f"ue_step_to_{size}KB"] = ue[index] - ue[index - 1]
     return found | {
-        "least_gain": min(gains),
-        "best_gain": max(gains),
-        "best_gain_over_last": max(gains) / gains[-1],
+        "gain_by_size": {f"{size} KB": gain for size, gain in zip(sizes_kb, gains, strict=True)},
+        "gain_over_last": {f"{size} KB": gain / gains[-1] for size, gain in zip(sizes_kb, gains[:-1], strict=False)},
     }
 
 

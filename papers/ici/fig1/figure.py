@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 
 from papers.ici import panels_trees, trees
 from papers.ici.measured import first_becn_us, of
 from papers.ici.panels import draw_grid
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = trees.compare(of(runs, "w1"))
     for other in ("ci", "ici", "dcqcn"):
         found[f"ci+dcqcn_throughput_over_{other}"] = trees.ratio(found, "throughput_gbps", "ci+dcqcn", other)
-    return found | {"dcqcn_first_becn_us": first_becn_us(runs["w1 dcqcn"])}
+    return found | trees.over_others(found) | {"dcqcn_first_becn_us": first_becn_us(runs["w1 dcqcn"])}
 
 
 def draw(seeds: Seeds, file: Path) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 
 from papers.ici import panels_trees, trees
-from papers.ici.measured import becn_peak, becns, least, of, over, switch_peak
+from papers.ici.measured import becn_peak, becns, of, over, switch_peak
 from papers.ici.panels import VICTIMS, draw_grid
-from papers.ici.tables_and_thresholds import SIZES, draw_sizes, draw_thresholds, thresholds
+from papers.ici.tables_and_thresholds import SIZES, THRESHOLDS, draw_sizes, draw_thresholds, thresholds
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = trees.compare(of(runs, "w2")) | thresholds(runs)
     for scheme in ("ci", "ici"):
         free = trees.measured(runs[f"w2 {scheme} slots unlimited"])
@@ -20,9 +20,6 @@ def metrics(runs: Runs) -> Metrics:
         for metric, name in (("p99_latency_us", "p99_latency"), ("throughput_gbps", "throughput")):
             own = trees.number(found, f"{scheme}_{metric}")
             found[f"{scheme}_{name}_over_unlimited"] = over(own, trees.number(free, metric))
-    found["least_isolation_throughput_over_unlimited"] = least(
-        [trees.number(found, f"{scheme}_throughput_over_unlimited") for scheme in ("ci", "ici")]
-    )
     for other in ("dcqcn", "ci+dcqcn"):
         found[f"ici+_hot_over_{other}"] = trees.ratio(found, "hot_gbps", "ici+", other)
         found[f"ici+_background_over_{other}"] = trees.ratio(found, "background_gbps", "ici+", other)
@@ -39,7 +36,12 @@ def metrics(runs: Runs) -> Metrics:
                 f"ici+_{size}_slots_peak_slots": switch_peak(run, "peak_slots"),
                 f"dcqcn_becn_peak_over_ici+_{size}_slots": float(found["dcqcn_becn_peak"] or 0) / max(peak, 1),
             }
-    return found
+    return found | {
+        "isolation_throughput_over_unlimited": {
+            scheme: trees.number(found, f"{scheme}_throughput_over_unlimited") for scheme in ("ci", "ici")
+        },
+        "dcqcn_least_share": {name: trees.number(found, f"{name}_least_share") for name in THRESHOLDS},
+    }
 
 
 def draw(seeds: Seeds, file: Path) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 
 from papers.ici import messages
-from papers.ici.measured import of
+from papers.ici.measured import SCHEMES, of, over
 from papers.ici.panels import draw_grid
 from papers.ici.panels_fct import ROWS
 
 
-def metrics(runs: Runs) -> Metrics:
-    return messages.compare(of(runs, "w3"))
+def metrics(runs: Runs) -> Measurements:
+    found = messages.compare(of(runs, "w3"))
+    others = [scheme for scheme in SCHEMES if scheme != "ici+"]
+    return found | {"ici+_p99_fct_over": {other: over(1.0, found[f"{other}_p99_fct_over_ici+"]) for other in others}}
 
 
 def draw(seeds: Seeds, file: Path) -> None:

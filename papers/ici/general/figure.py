@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Metrics, Runs, Seeds
 from matplotlib.axes import Axes
 
 from papers.ici import messages, trees
-from papers.ici.measured import SCHEMES, least, most, of, pauses, switch_peak, unfinished, victim_marks
+from papers.ici.measured import SCHEMES, most, of, pauses, switch_peak, unfinished, victim_marks
 from papers.ici.panels import colour, draw_grid
 
 #: The workloads, and how they are called in the picture.
@@ -33,7 +33,7 @@ def throughputs(runs: Runs, workload: str) -> Metrics:
     return messages.shares(runs, bursts=workload != "w3")
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found: Metrics = {}
     for workload in WORKLOADS:
         by_scheme = of(runs, workload)
@@ -43,16 +43,22 @@ def metrics(runs: Runs) -> Metrics:
         for part in ("background", "hot"):
             best = most([trees.number(shares, f"{scheme}_{part}_gbps") for scheme in SCHEMES])
             found[f"{workload}_{part}_over_best"] = float(shares[f"ici+_{part}_gbps"] or 0) / (best or 1.0)
-    for other in ("none", "dcqcn", "ci", "ci+dcqcn"):
-        found[f"worst_pauses_over_{other}"] = max(_ratio(found, workload, other) for workload in WORKLOADS)
-    parts = [trees.number(found, f"{w}_{part}_over_best") for w in WORKLOADS for part in ("background", "hot")]
-    every = [run for name, run in runs.items() if name.split()[0] in WORKLOADS]
-    return found | {
-        "worst_throughput_over_best": least(parts),
-        "unfinished_messages": sum(unfinished(run) for name, run in runs.items() if name[:2] in ("w3", "w4", "w5")),
-        "largest_ingress_packets": max(switch_peak(run, "peak_ingress_bytes") for run in every) / PACKET,
-        "largest_egress_packets": max(switch_peak(run, "peak_egress_bytes") for run in every) / PACKET,
+    fewer = {
+        f"pauses_over_{other}": {workload: _ratio(found, workload, other) for workload in WORKLOADS}
+        for other in ("none", "dcqcn", "ci", "ci+dcqcn")
     }
+    parts = [f"{workload}_{part}" for workload in WORKLOADS for part in ("background", "hot")]
+    every = [run for name, run in runs.items() if name.split()[0] in WORKLOADS]
+    return (
+        found
+        | fewer
+        | {
+            "throughput_over_best": {part: trees.number(found, f"{part}_over_best") for part in parts},
+            "unfinished_messages": sum(unfinished(run) for name, run in runs.items() if name[:2] in ("w3", "w4", "w5")),
+            "largest_ingress_packets": max(switch_peak(run, "peak_ingress_bytes") for run in every) / PACKET,
+            "largest_egress_packets": max(switch_peak(run, "peak_egress_bytes") for run in every) / PACKET,
+        }
+    )
 
 
 def _ratio(found: Metrics, workload: str, other: str) -> float:
@@ -84,10 +90,10 @@ def draw_pauses(axes: Axes, seeds: Seeds) -> None:
 
 def draw_throughput(axes: Axes, seeds: Seeds) -> None:
     """What ICI+ delivers to background and hot flows, over the best scheme's."""
-    found = [metrics(runs) for runs in seeds]
+    found = [metrics(runs)["throughput_over_best"] for runs in seeds]
     for side, part, hatch in ((-1, "background", ""), (1, "hot", "////")):
         for place, workload in enumerate(WORKLOADS):
-            values = [float(one[f"{workload}_{part}_over_best"] or 0) for one in found]
+            values = [float(one[f"{workload}_{part}"] or 0) for one in found]
             at = place + side * 0.2
             axes.bar(at, sum(values) / len(values), 0.38, color=colour("ici+"), alpha=0.7, hatch=hatch)
             axes.plot([at] * len(values), values, "o", ms=2, color=plot.BLACK, clip_on=False, alpha=0.6)

@@ -8,7 +8,7 @@ from typing import Any
 
 from backwater.analysis import plot
 from backwater.errors import UsageError
-from backwater.papers import Metrics, Runs, Seeds, open_parameters
+from backwater.papers import Measurements, Runs, Seeds, open_parameters
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 
@@ -50,17 +50,14 @@ def factors(runs: Runs, of: Callable[[Beside, Beside], float] = Beside.factor) -
     return found
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = factors(runs)
-    values: Metrics = {f"{strategy} {name}": value for strategy, of in found.items() for name, value in of.items()}
+    values: Measurements = {f"{strategy} {name}": value for strategy, of in found.items() for name, value in of.items()}
     # A reading that FT does not know changes nothing for it.
     plain = found["FT-RI"][PLAIN]
-    ratios = [value / found["FT-RI"].get(name, plain) for name, value in found["AT-RI"].items()]
     return values | {
-        "AT-RI_least": min(found["AT-RI"].values()),
-        "AT-RI_most": max(found["AT-RI"].values()),
-        "AT-RI_readings_from_1.5_to_4": sum(1.5 <= one <= 4 for one in found["AT-RI"].values()),
-        "at_over_ft_least": min(ratios),
+        "AT-RI": dict(found["AT-RI"]),
+        "at_over_ft": {name: value / found["FT-RI"].get(name, plain) for name, value in found["AT-RI"].items()},
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 
 from papers.tcd.victims import compare_bursts
 from papers.tcd.victims_panels import draw_bursts
@@ -14,7 +14,7 @@ from papers.tcd.victims_panels import draw_bursts
 SCHEMES = {"ecn": ("DCQCN", plot.SCHEME_COLOURS["ECN"]), "tcd": ("DCQCN+TCD", plot.SCHEME_COLOURS["TCD"])}
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     return compare_bursts(runs, "ecn")
 
 

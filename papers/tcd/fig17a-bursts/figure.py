@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 
 from papers.tcd.messages import MCT
 from papers.tcd.victims import compare_bursts
@@ -15,7 +15,7 @@ from papers.tcd.victims_panels import draw_bursts
 SCHEMES = {name: (label, plot.SCHEME_COLOURS[label]) for name, label in (("fecn", "IB CC"), ("tcd", "IB CC+TCD"))}
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     return compare_bursts(runs, "fecn")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from backwater.analysis import plot
 from backwater.common.statistics import estimate
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.results import Results, measures
 from matplotlib.axes import Axes
 
@@ -69,11 +69,11 @@ def losses(runs: Runs, kind: str) -> list[float]:
     return [busy_percent(runs[f"{kind} {n + 1}"]) - busy_percent(runs[f"{kind}+tcd {n + 1}"]) for n in FLOWS]
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     short = {max_ton: runs[f"short {max_ton}us"] for max_ton in SHORT_MAX_TON_US}
     late = [release - max_ton for max_ton, run in short.items() for release in releases_us(run)]
     rates = {rate: runs[f"rate {rate}Gbps"] for rate in RATES_GBPS}
-    found: Metrics = {
+    found: Measurements = {
         "short_on_over_max_ton": max(on_us(run) / max_ton for max_ton, run in short.items()),
         "latest_release_beyond_max_ton_us": max(late) if late else None,
         "long_on_over_max_ton": min(on_us(rates[rate]) for rate in LONG) / MAX_TON_US,
@@ -84,7 +84,7 @@ def metrics(runs: Runs) -> Metrics:
     for rate, run in rates.items():
         found |= {f"on_us_at_{rate}": on_us(run), f"flaps_per_max_ton_at_{rate}": flaps_per_max_ton(run)}
     for kind in PAIRS:
-        found[f"worst_loss_percent_{kind}"] = max(losses(runs, kind))
+        found[f"loss_percent_{kind}"] = dict(zip(map(str, FLOWS), losses(runs, kind), strict=True))
         for flows in FLOWS:
             for scheme in (kind, f"{kind}+tcd"):
                 found[f"busy_percent_{scheme}_{flows}"] = busy_percent(runs[f"{scheme} {flows + 1}"])

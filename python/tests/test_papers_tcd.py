@@ -17,10 +17,17 @@ from synthetic import US
 
 #: Every claim of the paper's simulations.
 CLAIMS = {
+    "fig01": ["TCD-F1a", "TCD-F1b"],
+    "fig02": ["TCD-F2a", "TCD-F2b"],
     "fig03": ["TCD-F3a", "TCD-F3b", "TCD-F3c", "TCD-F3d", "TCD-F3e", "TCD-F3f"],
     "fig03-ib": ["TCD-F3a", "TCD-F3b", "TCD-F3c", "TCD-F3d", "TCD-F3e", "TCD-F3f"],
     "fig04": ["TCD-F4a", "TCD-F4b", "TCD-F4c"],
     "fig04-ib": ["TCD-F4a", "TCD-F4b", "TCD-F4c"],
+    "fig05": ["TCD-F5a", "TCD-F5b", "TCD-F5c"],
+    "fig06": ["TCD-F6a", "TCD-F6b"],
+    "fig07": ["TCD-F7a", "TCD-F7b"],
+    "fig09": ["TCD-F9a", "TCD-F9b"],
+    "fig10": ["TCD-F10a", "TCD-F10b", "TCD-F10c"],
     "fig08": ["TCD-F8a", "TCD-F8b"],
     "fig11": ["TCD-F11a", "TCD-F11b"],
     "fig12": ["TCD-F12a", "TCD-F12b", "TCD-F12c", "TCD-F12d"],
@@ -45,6 +52,8 @@ CLAIMS = {
     "fig20": ["TCD-F20a", "TCD-F20a-timely", "TCD-F20b", "TCD-F20b-timely", "TCD-F20c", "TCD-F20c-timely"],
     "sec523": ["TCD-F18b"],
     "sec6": ["TCD-D1", "TCD-D2", "TCD-D3"],
+    "table01": ["TCD-T1a", "TCD-T1b"],
+    "table02": ["TCD-T2a", "TCD-T2b", "TCD-T2c"],
     "table03": ["TCD-T3a", "TCD-T3b"],
     "table03-ib": ["TCD-T3c", "TCD-T3d"],
 }

@@ -58,6 +58,12 @@ def queueing_ps(scene: Scene) -> tuple[int, int]:
     return int(waiting[0]), int(waiting[-1])
 
 
+def all_held_ps(scene: Scene) -> int:
+    """The middle of the time in which P0, P1 and P2 all alternate between ON and OFF."""
+    off = [scene.off(port) for port in ("P0", "P1", "P2")]
+    return (max(periods[0].start_ps for periods in off) + min(periods[-1].end_ps for periods in off)) // 2
+
+
 def did(scene: Scene, port: str) -> str:
     """What a port did in the run, in three lines."""
     off = scene.off(port)
@@ -88,7 +94,7 @@ def draw(seeds: Seeds, file: Path) -> None:
     begin, end = queueing_ps(scene)
     with plot.picture(file, "Figure 2: the network of the observations, as a run has it", 10.6, 6.2) as made:
         upper, lower = made.subplots(2, 1, height_ratios=[3, 1.5])
-        shown = (begin + end) // 2
+        shown = all_held_ps(scene)
         colours = {port: plot.STATE_COLOURS[schematic.state_at(run, port, shown)] for port in schematic.PORTS}
         labels = {port: port for port in schematic.PORTS}
         schematic.draw_network(upper, run, PLACES, colours, labels=labels, grouped={"A0–A14": (5.0, -0.6)})

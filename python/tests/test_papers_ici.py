@@ -23,6 +23,7 @@ CLAIMS = {
     "fig4": ["F4a", "F4b", "F4b-best"],
     "fig5": ["F5a", "F5a-total", "F5b", "F5c", "F5c-cause"],
     "fig6": ["F6a", "F6a-throughput"],
+    "flows": ["G6", "G6-flows", "G7", "G7-fewer", "G7-ci", "G8", "G9", "G10"],
     "general": ["G1", "G2", "G3", "G4"],
     "headline": ["G5"],
     "length": ["L1", "L2", "L3"],
@@ -206,3 +207,17 @@ def test_a_peak_of_no_becns_counts_as_one() -> None:
     assert trees.peak_gain({"dcqcn_becn_peak": 450, "ici+_becn_peak": 0}) == 450
     assert trees.peak_gain({"dcqcn_becn_peak": 450, "ici+_becn_peak": 10}) == 45
     assert messages.becn_gain({"dcqcn_becns": 90, "ici+_becns": 0}, "dcqcn") == 90
+
+
+def test_innocent_entries_are_those_of_flows_that_head_elsewhere_and_a_swing_is_that_of_the_periods_after_the_first(
+    tmp_path: Path,
+) -> None:
+    module: Any = paper_figure.discover("ici", ["flows"])[0].module()
+    # 100 to 300 µs: the tree begins in the third period; then 40, 80 and 60 Gbps, whose standard deviation is 20.
+    tree = {"name": "tree", "start": "100us", "until": "300us"}
+    table = delivered(
+        *((period, "tree", gbps * 6250, 0, 0) for period, gbps in ((2, 5), (3, 40), (4, 80), (5, 60), (6, 9)))
+    )
+    assert module.swing(run(tmp_path / "swing", tree, delivered=table), tree=True) == pytest.approx(20 / 60)
+    quiet = module.ratio({"w1 a": 0, "w1 b": 0, "w2 a": 3, "w2 b": 6}, lambda one: one, "a", "b")
+    assert quiet == {"w1": 1.0, "w2": 0.5}

@@ -29,9 +29,11 @@ AT_ONCE_PS = 2 * CYCLE_NS * NS
 SHOWN_US = 16.0
 #: From when on the second of three instants is looked for.
 MIDDLE_US = 8.0
-#: Events at the initiator and at the target that are one frame, by the look of that at the initiator.
-FRAMES = {"sent": ("sent", "accepted"), "iack": ("iack-sent", "iack"), "marked": ("marked-sent", "marked"),
-          "dack": ("dack-sent", "dack")}  # fmt: skip
+#: Events that are one frame leaving and coming, by the look of that at the initiator; those drawn last lie above.
+FRAMES = {"sent": ("sent", "accepted"), "dack": ("dack-sent", "dack"), "marked": ("marked-sent", "marked"),
+          "iack": ("iack-sent", "iack")}  # fmt: skip
+#: How wide they are: an IACK follows its DACK so soon that both are on one line.
+WIDTHS = {"sent": 0.5, "dack": 2.2, "marked": 1.4, "iack": 0.9}
 #: What a frame is called.
 WORDS = {"sent": "PUT", "iack": "IACK", "marked": "DACK and IACK in one frame", "dack": "DACK"}
 
@@ -130,8 +132,7 @@ def _frames(axes: Axes, trace: Trace) -> None:
         found = first.join(last, on=["seq", "turn"]).select("time_ps", "time_ps_right").to_numpy() / US
         rail = (1, 0) if leaves == "sent" else (0, 1)
         colour = put_picture.LOOKS[name][3]
-        look = {"lw": 0.5, "alpha": 0.5} if leaves == "sent" else {"lw": 0.9}
-        axes.plot(found.T, [[rail[0]] * len(found), [rail[1]] * len(found)], color=colour, **look)
+        axes.plot(found.T, [[end] * len(found) for end in rail], color=colour, lw=WIDTHS[name])
     axes.set_yticks([0, 1], ["target", "initiator"])
     axes.set(title="frames between initiator and target", ylim=(-0.03, 1.03))
     axes.grid(visible=False)

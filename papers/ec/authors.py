@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from backwater.papers import Metrics
+from backwater.papers import Measurements
 
-from papers.ec.measured import Point, Window, mean, most
+from papers.ec.compare import named
+from papers.ec.measured import Point, Window, mean
 
 COMMIT = "6ef0eb3"
 _FOLDER = Path(__file__).parent / "reference"
@@ -60,26 +61,30 @@ def cases() -> dict[tuple[str, str], Known]:
     return {(row["case"], row["policy"]): _known(row) for row in _rows("robustness")}
 
 
-def off(found: Mapping[Point, Window], known: Mapping[Point, Known], *, congested: float = 0.9) -> Metrics:
+def off(found: Mapping[Point, Window], known: Mapping[Point, Known], *, congested: float = 0.9) -> Measurements:
     """How far ours is from the reference, at points up to `congested`: relative to it, at points where it lost nothing.
 
-    Of the paper's policy the most, of the others the mean. Retransmissions of the others count where the reference has
-    more than little.
+    Of the paper's policy at each point, of the others the mean. Retransmissions of the others count where the reference
+    has more than little.
     """
-    told: Metrics = {}
+    told: Measurements = {}
     for policy in ("opt", "aimd", "dack"):
-        goodputs, resents = [], []
+        goodputs: dict[str, float | None] = {}
+        resents: dict[str, float | None] = {}
         for at, one in found.items():
             there = known.get(at)
             if at[0] != policy or at[2] > congested or there is None or there.goodput is None:
                 continue
             resent = there.retransmission or 0.0
             if policy != "dack" or resent == 0:
-                goodputs.append(abs(one.goodput / there.goodput - 1))
-                resents.append(one.retransmission if policy == "dack" else None)
-            if policy != "dack" and resent > LITTLE:
-                resents.append(abs(one.retransmission / resent - 1))
-        summary = (most, "most") if policy == "dack" else (mean, "mean")
-        told[f"{policy}_goodput_off_reference_{summary[1]}"] = summary[0](goodputs)
-        told[f"{policy}_resent_off_reference_{summary[1]}"] = summary[0](one for one in resents if one is not None)
+                goodputs[named(at)] = abs(one.goodput / there.goodput - 1)
+            if policy == "dack" and resent == 0:
+                resents[named(at)] = one.retransmission
+            elif policy != "dack" and resent > LITTLE:
+                resents[named(at)] = abs(one.retransmission / resent - 1)
+        for name, values in (("goodput", goodputs), ("resent", resents)):
+            if policy == "dack":
+                told[f"dack_{name}_off_reference"] = values
+            else:
+                told[f"{policy}_{name}_off_reference_mean"] = mean(one for one in values.values() if one is not None)
     return told

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 
-from backwater.papers import Metrics
+from backwater.papers import Family, Metrics
 
-from papers.ec.measured import POLICIES, SIZES, Point, Window, among, least, most, over, share, wire_ceiling
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, over, share, wire_ceiling
 
 FROM_1K, FROM_2K, TO_4K = SIZES[1:], SIZES[2:], SIZES[:4]
 """Sizes from 1 KB, from 2 KB, up to 4 KB."""
@@ -21,17 +21,14 @@ def ideal(found: Mapping[Point, Window], at: Point) -> float:
     return own if free is None else min(own, free.goodput)
 
 
-def goodputs(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0) -> Metrics:
-    """The least and the most goodput of a policy over the ideal."""
-    ratios = [one.goodput / ideal(found, at) for at, one in among(found, policy, sizes, most_r).items()]
-    return {f"{policy}_goodput_over_ideal_least": least(ratios), f"{policy}_goodput_over_ideal_most": most(ratios)}
+def goodputs(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0) -> Family:
+    """Goodput of a policy over the ideal at each point."""
+    return {named(at): one.goodput / ideal(found, at) for at, one in among(found, policy, sizes, most_r).items()}
 
 
-def resent(
-    found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0
-) -> list[float]:
-    """Retransmissions of a policy, as shares of the link."""
-    return [one.retransmission for one in among(found, policy, sizes, most_r).values()]
+def resent(found: Mapping[Point, Window], policy: str, sizes: Iterable[int] = SIZES, most_r: float = 1.0) -> Family:
+    """Retransmissions of a policy at each point, as shares of the link."""
+    return {named(at): one.retransmission for at, one in among(found, policy, sizes, most_r).items()}
 
 
 def named(at: Point) -> str:
@@ -62,10 +59,10 @@ def own_waste(at: Point) -> float:
     return (1 - r) * wire if r < wire else 0.0
 
 
-def waste(found: Mapping[Point, Window], points: Iterable[Point]) -> Metrics:
-    """Retransmissions under OPT over what they must be, at these points."""
-    ratios = [found[at].retransmission / own_waste(at) for at in points if at in found and own_waste(at) > 0]
-    return {"opt_resent_over_own_least": least(ratios), "opt_resent_over_own_most": most(ratios)}
+def waste(found: Mapping[Point, Window], points: Iterable[Point]) -> Family:
+    """Retransmissions under OPT over what they must be, at each of these points."""
+    known = [at for at in points if at in found and own_waste(at) > 0]
+    return {named(at): found[at].retransmission / own_waste(at) for at in known}
 
 
 def told(found: Mapping[Point, Window]) -> Metrics:

@@ -152,11 +152,6 @@ def among(found: Mapping[Point, Window], policy: str, sizes: Iterable[int], most
     return {at: one for at, one in found.items() if at[0] == policy and at[1] in wanted and at[2] <= most + 1e-9}
 
 
-def least(values: Iterable[float]) -> float | None:
-    """The least, or None of none."""
-    return min(values, default=None)
-
-
 def most(values: Iterable[float]) -> float | None:
     """The largest, or None of none."""
     return max(values, default=None)

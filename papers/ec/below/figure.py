@@ -6,40 +6,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Family, Measurements, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from matplotlib.lines import Line2D
 
 from papers.ec import authors
 from papers.ec.beside import number
 from papers.ec.compare import goodputs, resent, told, waste
-from papers.ec.measured import POLICIES, least, most, points
+from papers.ec.measured import POLICIES, points
 from papers.ec.panels import LABELS, colour, known_line, legend_beside, line, seen
 
 WORKLOADS = {"unicast": "one sender", "incast": "eight senders"}
 SIZE = 2048
 
 
-def metrics(runs: Runs) -> Metrics:
-    values: Metrics = {}
-    ratios: dict[str, list[float]] = {"least": [], "most": []}
+def metrics(runs: Runs) -> Measurements:
+    values: Measurements = {}
+    ratios: Family = {}
     for workload in WORKLOADS:
         found = points(runs, workload)
         values |= {f"{workload}_{name}": value for name, value in told(found).items()}
-        values[f"{workload}_dack_resent_most"] = most(resent(found, "dack"))
-        own = goodputs(found, "dack")
-        for end, known in ratios.items():
-            value = own[f"dack_goodput_over_ideal_{end}"]
-            known += [float(value)] if value is not None else []
+        values[f"{workload}_dack_resent"] = resent(found, "dack")
+        ratios |= {f"{workload}, {at}": one for at, one in goodputs(found, "dack").items()}
     alone = points(runs, "unicast")
-    return (
-        values
-        | waste(alone, [at for at in alone if at[0] == "opt"])
-        | {
-            "dack_goodput_over_ideal_least": least(ratios["least"]),
-            "dack_goodput_over_ideal_most": most(ratios["most"]),
-        }
-    )
+    own = waste(alone, [at for at in alone if at[0] == "opt"])
+    return values | {"opt_resent_over_own": own, "dack_goodput_over_ideal": ratios}
 
 
 def draw(seeds: Seeds, file: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backwater.papers import Measurements, Metrics, Runs
+from backwater.papers import Family, Measurements, Runs
 
 from papers.ec import authors
 from papers.ec.beside import Swept
 from papers.ec.compare import FROM_2K, named, told
-from papers.ec.measured import SIZES, Point, Window, among, least, mean, most, over, points, share
+from papers.ec.measured import POLICIES, SIZES, Point, Window, among, mean, over, points, share
 
 WORKLOAD = "depth"
 DRAWN = (512, 2048, 4096, 8192)
@@ -23,9 +23,14 @@ def at_depth(found: Mapping[Point, Window], policy: str, low: float, high: float
     return {at: one for at, one in among(found, policy, SIZES, high).items() if at[2] >= low - 1e-9}
 
 
-def ratios(found: Mapping[Point, Window], policy: str, low: float, high: float) -> list[float]:
+def ratios(found: Mapping[Point, Window], policy: str, low: float, high: float) -> Family:
     """Goodput over r without headers, at depths from `low` to `high`."""
-    return [one.goodput / (R * share(size)) for (_, size, _), one in at_depth(found, policy, low, high).items()]
+    return {named(at): one.goodput / (R * share(at[1])) for at, one in at_depth(found, policy, low, high).items()}
+
+
+def resent(found: Mapping[Point, Window], policy: str, low: float, high: float) -> Family:
+    """Retransmissions at these depths."""
+    return {named(at): one.retransmission for at, one in at_depth(found, policy, low, high).items()}
 
 
 def over_mean(found: Mapping[Point, Window], policy: str, low: float) -> dict[str, float | None]:
@@ -52,7 +57,7 @@ def depth_for(found: Mapping[Point, Window], size: int) -> float | None:
     return deeper[0] if deeper else NEVER
 
 
-def low_off(found: Mapping[Point, Window]) -> Metrics:
+def low_off(found: Mapping[Point, Window]) -> Measurements:
     """How far goodput of the baselines is from the reference at depths below 0.75 BDP."""
     low = {at: one for at, one in found.items() if at[2] < 0.75}
     told = authors.off(low, authors.points(WORKLOAD), congested=DEEPEST)
@@ -66,32 +71,25 @@ def metrics(runs: Runs) -> Measurements:
     large = {at: one for at, one in found.items() if at[1] in FROM_2K}
     small = {at: one for at, one in found.items() if at[1] not in FROM_2K}
     deep = {at: one for at, one in found.items() if at[2] >= 0.75}
-    last = {policy: at_depth(found, policy, DEEPEST, DEEPEST).values() for policy in ("opt", "aimd", "dack")}
     return (
         told(found)
         | {
-            "dack_goodput_over_ideal_from_half": least(ratios(found, "dack", 0.5, DEEPEST)),
-            "dack_goodput_over_ideal_at_quarter": least(ratios(found, "dack", 0.25, 0.25)),
-            "dack_goodput_over_ideal_at_eighth": least(ratios(found, "dack", 0.125, 0.125)),
-            "opt_goodput_over_ideal_at_eighth": most(ratios(large, "opt", 0.125, 0.125)),
-            "aimd_goodput_over_ideal_at_eighth": most(ratios(large, "aimd", 0.125, 0.125)),
+            "dack_goodput_over_ideal_from_half": ratios(found, "dack", 0.5, DEEPEST),
+            "dack_goodput_over_ideal_at_quarter": ratios(found, "dack", 0.25, 0.25),
+            "dack_goodput_over_ideal_at_eighth": ratios(found, "dack", 0.125, 0.125),
+            "opt_goodput_over_ideal_at_eighth": ratios(large, "opt", 0.125, 0.125),
+            "aimd_goodput_over_ideal_at_eighth": ratios(large, "aimd", 0.125, 0.125),
             "opt_resent_over_mean": over_mean(found, "opt", 0.75),
             "aimd_resent_over_mean": over_mean(found, "aimd", 0.75),
             "opt_resent_over_mean_whole": over_mean(found, "opt", 0.125),
             "aimd_resent_over_mean_whole": over_mean(found, "aimd", 0.125),
-            "opt_512B_goodput_over_ideal_at_eighth": most(ratios(small, "opt", 0.125, 0.125)),
-            "aimd_512B_goodput_over_ideal_at_eighth": most(ratios(small, "aimd", 0.125, 0.125)),
-            "opt_resent_at_3_least": least(one.retransmission for one in last["opt"]),
-            "aimd_resent_at_3_least": least(one.retransmission for one in last["aimd"]),
-            "dack_resent_most": most(one.retransmission for one in at_depth(found, "dack", 0, DEEPEST).values()),
-            "dack_resent_from_half_most": most(
-                one.retransmission for one in at_depth(found, "dack", 0.5, DEEPEST).values()
-            ),
-            "opt_depth_for_dack_goodput_least": least(
-                depth for size in DRAWN if (depth := depth_for(found, size)) is not None
-            ),
-            "dack_resent_at_3_most": most(one.retransmission for one in last["dack"]),
+            "opt_512B_goodput_over_ideal_at_eighth": ratios(small, "opt", 0.125, 0.125),
+            "aimd_512B_goodput_over_ideal_at_eighth": ratios(small, "aimd", 0.125, 0.125),
+            "dack_resent": resent(found, "dack", 0, DEEPEST),
+            "dack_resent_from_half": resent(found, "dack", 0.5, DEEPEST),
+            "opt_depth_for_dack_goodput": {f"{size} B": depth_for(found, size) for size in DRAWN},
         }
+        | {f"{policy}_resent_at_3": resent(found, policy, DEEPEST, DEEPEST) for policy in POLICIES}
         | low_off(found)
         | authors.off(deep, authors.points(WORKLOAD), congested=DEEPEST)
     )

@@ -6,31 +6,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from matplotlib.lines import Line2D
 
 from papers.ec.beside import number
-from papers.ec.compare import goodputs, resent, told
-from papers.ec.measured import SIZES, among, ceiling, least, most, points
+from papers.ec.compare import goodputs, named, resent, told
+from papers.ec.measured import SIZES, among, ceiling, points
 from papers.ec.panels import SIZE_COLOURS, SIZE_LABELS, line, seen, size_handles
 
 #: Workloads and how they are called.
 SOURCES = {"greedy": "never rests", "unicast": "random gaps, load 1"}
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = points(runs, "greedy")
-    full = [one.goodput / ceiling(size) for (_, size, r), one in found.items() if r == 1]
-    return (
-        told(found)
-        | goodputs(found, "dack", most_r=0.9)
-        | {
-            "dack_resent_most": most(resent(found, "dack")),
-            "goodput_over_ceiling_least": least(full),
-            "goodput_over_ceiling_most": most(full),
-        }
-    )
+    return told(found) | {
+        "dack_goodput_over_ideal": goodputs(found, "dack", most_r=0.9),
+        "dack_resent": resent(found, "dack"),
+        "goodput_over_ceiling": {
+            f"{at[0]}, {named(at)}": one.goodput / ceiling(at[1]) for at, one in found.items() if at[2] == 1
+        },
+    }
 
 
 def draw(seeds: Seeds, file: Path) -> None:

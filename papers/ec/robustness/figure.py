@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from matplotlib.lines import Line2D
 
 from papers.ec import authors
 from papers.ec.beside import number
-from papers.ec.measured import least, mean, most, share, window
+from papers.ec.measured import mean, share, window
 
 #: What is kept of the queue for a stream after a NACK, and how that is called in the reference.
 KEPT = {"code": "as in the code", "one": "one packet", "none": "none"}
@@ -41,7 +41,7 @@ CASES = {
 }
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     values: Metrics = {}
     for case, told in CASES.items():
         for kept in KEPT:
@@ -49,14 +49,14 @@ def metrics(runs: Runs) -> Metrics:
             values[f"{kept}_{case.replace('-', '_')}_resent"] = one.retransmission
             values[f"{kept}_{case.replace('-', '_')}_goodput_over_ideal"] = one.goodput / told.ideal
     half = window(runs["T4.5 one"])
-    counts = [window(run) for name, run in runs.items() if name.startswith("count one")]
+    counts = {name: window(run) for name, run in runs.items() if name.startswith("count one")}
     return values | {
         "code_8KB_resent": values["code_large_resent"],
         "code_quarter_bdp_resent": values["code_quarter_resent"],
         "one_half_threshold_resent": half.retransmission,
         "one_half_threshold_goodput_over_ideal": half.goodput / (0.7 * R2K),
-        "one_counts_resent_most": most(one.retransmission for one in counts),
-        "one_counts_goodput_over_ideal_least": least(one.goodput / (0.7 * R2K) for one in counts),
+        "one_counts_resent": {name: one.retransmission for name, one in counts.items()},
+        "one_counts_goodput_over_ideal": {name: one.goodput / (0.7 * R2K) for name, one in counts.items()},
     }
 
 

@@ -10,7 +10,7 @@ from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
 
-from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, LINK_GBPS, OVERHEAD_NS, US, drain_gbps, least, most, window
+from papers.ec.measured import HEADER, LINK_BYTES_PER_NS, LINK_GBPS, OVERHEAD_NS, US, drain_gbps, window
 
 THRESHOLD, QUEUE = 8992, 80_992
 FRAME = 2048 + HEADER
@@ -59,11 +59,10 @@ def lost(run: Results, *, later: bool) -> int:
 
 def metrics(runs: Runs) -> Metrics:
     cold, incast = starts(runs, "cold"), starts(runs, "cold-incast")
-    peaks = [window(run, 0).peak / peak_bytes(r) for r, run in cold.items() if peak_bytes(r) <= QUEUE]
+    peaks = {f"{r:g}": window(run, 0).peak / peak_bytes(r) for r, run in cold.items() if peak_bytes(r) <= QUEUE}
     thick = next(run for name, run in runs.items() if "T36KB" in name)
     return {f"cold_{r:g}_lost": lost(run, later=False) for r, run in cold.items()} | {
-        "peak_over_formula_least": least(peaks),
-        "peak_over_formula_most": most(peaks),
+        "peak_over_formula": peaks,
         "wrong_predictions": sum((peak_bytes(r) > QUEUE) != (lost(run, later=False) > 0) for r, run in cold.items()),
         "lost_later": sum(lost(run, later=True) for run in cold.values()),
         "incast_lost_at_start": lost(incast[0.5], later=False),

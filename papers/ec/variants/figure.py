@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 
 from papers.ec.beside import number
-from papers.ec.measured import Point, Window, least, mean, most, over, points, share
+from papers.ec.measured import Point, Window, mean, over, points, share
 
 #: The readings, and what each is.
 READINGS = {
@@ -59,24 +59,22 @@ def ideal(name: str) -> float:
     return r * share(size)
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found, greedy = windows(runs), points(runs, "greedy")
-    values: Metrics = {f"{reading}: {name}": one.retransmission for (reading, name), one in found.items()}
+    values: Measurements = {f"{reading}: {name}": one.retransmission for (reading, name), one in found.items()}
     for short, reading in (
         ("frames", "dack-frames"),
         ("processed", "iack-processed"),
         ("packets50_2KiB", "packets-50"),
     ):
-        at = [(name, found[reading, name]) for name in _SMALL]
-        values[f"{short}_resent_most"] = most(one.retransmission for _, one in at)
-        values[f"{short}_goodput_over_ideal_least"] = least(one.goodput / ideal(name) for name, one in at)
+        at = {name: found[reading, name] for name in _SMALL}
+        values[f"{short}_resent"] = {name: one.retransmission for name, one in at.items()}
+        values[f"{short}_goodput_over_ideal"] = {name: one.goodput / ideal(name) for name, one in at.items()}
     half, large = found["fairness-none", _SMALL[1]].difference, "eight, 8 KB, r = 0.5"
     nine = found["reservation-9KB", large].retransmission
     return values | {
         "packets50_1KiB_wire": greedy["packets-50", 1024, 1.0].wire,
         "packets50_512B_wire": greedy["packets-50", 512, 1.0].wire,
-        "packets50_2KiB_resent": values["packets50_2KiB_resent_most"],
-        "packets50_2KiB_goodput_over_ideal": values["packets50_2KiB_goodput_over_ideal_least"],
         "verbs_difference_over_none": over(found["fairness-verbs", _SMALL[1]].difference, half),
         "ordered_difference_over_none": over(found["dack", _SMALL[1]].difference, half),
         "code_reservation_resent_over_one": _times(nine, found["dack", large].retransmission),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 
 from papers.ec.compare import FROM_1K, waste
@@ -52,10 +52,10 @@ def percents(found: Mapping[Point, Window], reading: str) -> dict[tuple[str, int
     return {at: 100 * (value(one, at[1]) or 0.0) for at, one in pairs.items() if one is not None}
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = points(runs, "unicast")
     largest = {f"{name}_percent_most": most(percents(found, name).values()) for name in READINGS}
-    return largest | waste(found, OWN)
+    return largest | {"opt_resent_over_own": waste(found, OWN)}
 
 
 def _means(seeds: Seeds, reading: str) -> dict[tuple[str, int], float]:

@@ -86,6 +86,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
                 priorities: 0x7f,
             }),
             detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(RATE))),
+            roots: None,
             mark: MarkSpec::default(),
             isolation: None,
         },

@@ -57,6 +57,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
                 priorities: 0x7f,
             }),
             detectors: per_port(&network, |_| Detector::None),
+            roots: None,
             mark: MarkSpec::default(),
             isolation: None,
         },

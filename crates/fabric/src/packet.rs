@@ -39,6 +39,9 @@ kinds! {
     Credit = 4, "credit";
     /// Congestion isolation message: `flow` and `dst` stand for the flows it is about, `seq` is the root (node << 10 | port).
     Cim = 5, "cim";
+    /// What a port whose gate has opened tells the next switch where a detector asks for the ground truth. It takes no time on the wire:
+    /// no switch could send it. See `observe/roots.rs`.
+    Truth = 6, "truth";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80, "put";

@@ -267,6 +267,8 @@ pub struct SwitchSpec {
     pub credits: Option<CreditSpec>,
     /// `detectors[node][port]` for switches, empty for hosts.
     pub detectors: Vec<Vec<Detector>>,
+    /// The threshold K of each egress port, as [`ProbeSpec::blame`] has it, if [`Detector::Oracle`] asks which ports are roots.
+    pub roots: Option<Vec<Vec<Bytes>>>,
     /// What the detectors look at. Other than the default only with [`Queueing::Combined`].
     pub mark: MarkSpec,
     /// Congestion isolation, with [`Queueing::Combined`] only.

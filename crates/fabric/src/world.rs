@@ -213,6 +213,7 @@ impl World {
         // A batch forwards by a flow's number: choices that go by queues must be made in the order of events.
         let switch = &spec.switch;
         let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
+        let batching = batching && switch.roots.is_none();
         Self {
             hops: window::hops(spec, &flows),
             telemetry: spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()),

@@ -40,7 +40,7 @@ function digits(value: number): string {
   return value.toPrecision(3).includes("e") ? Math.round(value).toString() : Number(value.toPrecision(3)).toString();
 }
 
-const DETECTORS: Record<string, string> = { red: "ECN", "np-ecn": "NP-ECN", tcd: "TCD", fecn: "FECN", none: "no detector" };
+const DETECTORS: Record<string, string> = { red: "ECN", "np-ecn": "NP-ECN", tcd: "TCD", fecn: "FECN", oracle: "oracle", none: "no detector" };
 const CONTROLLERS: Record<string, string> = {
   dcqcn: "DCQCN",
   timely: "TIMELY",

@@ -127,7 +127,7 @@ fn detector(detector: &Detector) -> bw_detector_config {
         ..none
     };
     match detector {
-        Detector::None | Detector::Fecn(_) | Detector::Custom { .. } => none,
+        Detector::None | Detector::Fecn(_) | Detector::Oracle(_) | Detector::Custom { .. } => none,
         Detector::Red(red) => ramp(1, red),
         Detector::NpEcn(np_ecn) => ramp(2, &np_ecn.red),
         Detector::Tcd(tcd) => bw_detector_config {

@@ -20,6 +20,7 @@ mod family;
 mod fecn;
 mod max_ton;
 mod np_ecn;
+mod oracle;
 mod red;
 mod tcd;
 
@@ -33,6 +34,7 @@ pub use max_ton::{
     MaxTon, Step, credits_on_period, fluid_toff, fluid_ton, max_ton, max_ton_authors, max_ton_with_tau,
 };
 pub use np_ecn::NpEcn;
+pub use oracle::Oracle;
 #[cfg(feature = "config")]
 pub use red::RedParams;
 pub use red::{MarkAt, MarkBasis, Red};
@@ -102,6 +104,9 @@ family::family! {
     /// FECN of InfiniBand (InfiniBand specification, Annex A10): a packet that finds a long queue for its port, and never
     /// lacks credit at the head of its own, is marked.
     Fecn(Fecn) = "fecn", fecn: FecnParams;
+    /// An oracle: the ground truth of the simulator marks what leaves a root of congestion, and nothing else. The bound of what any
+    /// detector could gain; it is not for data planes.
+    Oracle(Oracle) = "oracle";
     /// A function of the user's, which has a memory of its own.
     Custom(custom::Custom) = "custom", custom: custom::CustomParams;
 }

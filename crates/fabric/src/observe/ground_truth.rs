@@ -9,6 +9,7 @@
 use backwater_control::CodePoint;
 use backwater_units::{Bytes, Time};
 
+use crate::observe::roots::Shown;
 use crate::packet::{Kind, LAST, Packet};
 use crate::record::{CrowdRecord, FOLLOWED};
 use crate::world::World;
@@ -62,6 +63,11 @@ impl Truth {
             above: above.iter().map(|above| above.get().min(u64::from(u32::MAX)) as u32).collect(),
             crowds: vec![Crowd::default(); above.len() * classes],
         }
+    }
+
+    /// What left a queue before it was shown to be a root is a crowd by itself. Returns how many records that made.
+    pub(crate) fn cut(&mut self, shown: Shown, records: &mut Vec<CrowdRecord>) -> u64 {
+        self.crowds[shown.at].disperse(shown.left, shown.now, records)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::observe::ground_truth::Truth;
+use crate::observe::roots::Roots;
 use crate::packet::Packet;
 use crate::spec::Queueing;
 use crate::switch::cioq::Cioq;
@@ -29,6 +30,8 @@ pub(crate) struct Chassis {
     pub(crate) random: Vec<Stream>,
     /// What is kept for the ground truth, if it is recorded.
     pub(crate) truth: Option<Box<Truth>>,
+    /// Which queues are roots, if a detector asks.
+    pub(crate) roots: Option<Box<Roots>>,
     /// What a detector of the user's remembers.
     pub(crate) user: Option<Box<UserQueues>>,
 }

@@ -8,11 +8,11 @@ use rand_core::Rng;
 
 use crate::ctx::Ctx;
 use crate::link::telemetry;
+use crate::observe::ground_truth::Left;
 use crate::packet::{Kind, Packet};
 use crate::record::{MarkRecord, StateRecord};
 
 use crate::switch::chassis::{Chassis, Fabric};
-use crate::world::World;
 
 impl Chassis {
     /// Shows a departure to the port's detector.
@@ -93,6 +93,20 @@ impl Chassis {
                 let place = (self.ports.node, out, at);
                 user.on_dequeue(place, &mut queue.registers, &departure, draw, &cx.world.user)
             }
+            (Detector::Oracle(oracle), _) => {
+                let roots = self.roots.as_mut().expect("they are kept where an oracle asks");
+                if let (Some(shown), Some(truth)) = (roots.take_shown(), &mut self.truth) {
+                    cx.post.recorded(truth.cut(shown, &mut self.ports.records.crowds));
+                }
+                let left = Left {
+                    node: self.ports.node,
+                    port: out,
+                    priority: cx.world.classes.priority(packet.class),
+                    queue: bytes,
+                    threshold: 0,
+                };
+                oracle.on_verdict(&mut queue.registers, roots.departs(at, cx.now, left), packet.code)
+            }
             _ => detector.on_dequeue(&mut queue.registers, &departure, draw),
         };
         let after = queue.registers.state();
@@ -161,14 +175,14 @@ impl Chassis {
 
     /// The gate of an egress queue opened.
     #[cold]
-    pub(crate) fn resumed<F: Fabric>(
+    pub(crate) fn resumed<F: Fabric, P: Post<Packet>>(
         &mut self,
         fabric: &mut F,
         port: u16,
         class: u8,
-        now: u64,
-        world: &World,
+        cx: &mut Ctx<'_, P>,
     ) {
+        let (now, world) = (cx.now, cx.world);
         fabric.gate_opened(self, port, class, now);
         let at = self.ports.at(port, class);
         let queue = &self.ports.queues[at];
@@ -184,6 +198,10 @@ impl Chassis {
             || self.waiting(fabric, at).count() as u32,
         );
         self.ports.queues[at].registers = registers;
+        let told = self.roots.as_mut().and_then(|roots| roots.opened(at, now, waiting));
+        if let Some(frame) = told {
+            self.tell_truth(port, &frame, cx);
+        }
     }
 }
 

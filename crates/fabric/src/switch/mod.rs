@@ -24,6 +24,7 @@ use crate::link::ingress::Memory;
 use crate::link::ports::{Ports, Purpose, Queue};
 use crate::node::node_of_ports;
 use crate::observe::ground_truth::Truth;
+use crate::observe::roots::Roots;
 use crate::packet::{Kind, Packet};
 use crate::spec::Spec;
 use crate::switch::batch::Batch;
@@ -57,7 +58,11 @@ impl Node for Switch {
                 return;
             }
             if packet.kind != Kind::Pfc {
-                self.fabric.frame(&mut self.chassis, packet, cx);
+                if packet.kind == Kind::Truth {
+                    self.chassis.hear_truth(packet, cx);
+                } else {
+                    self.fabric.frame(&mut self.chassis, packet, cx);
+                }
                 return;
             }
             let open = !self.chassis.ports.egress[packet.port as usize].paused;
@@ -68,7 +73,7 @@ impl Node for Switch {
                 self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
             }
             for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
-                self.chassis.resumed(&mut self.fabric, packet.port, class, packet.time, world);
+                self.chassis.resumed(&mut self.fabric, packet.port, class, cx);
             }
             if opened != 0 {
                 self.chassis.send_next(&mut self.fabric, packet.port, cx);
@@ -92,7 +97,7 @@ impl Node for Switch {
         match timer.purpose {
             Purpose::PauseExpiry => {
                 if self.chassis.ports.pause_expired(port, class, cx) {
-                    self.chassis.resumed(&mut self.fabric, port, class, timer.time, world);
+                    self.chassis.resumed(&mut self.fabric, port, class, cx);
                     self.chassis.send_next(&mut self.fabric, port, cx);
                 }
             }
@@ -157,6 +162,11 @@ impl Switch {
             }
             Box::new(truth)
         });
+        let roots = spec.switch.roots.as_ref().map(|long| {
+            let links = spec.network.ports(node);
+            let switches: Vec<bool> = links.iter().map(|port| spec.network.is_switch(port.peer)).collect();
+            Box::new(Roots::new(&ports.egress, &switches, &long[node as usize], world))
+        });
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
@@ -185,6 +195,7 @@ impl Switch {
                 .map(|port| stream(world.seed, MARKING, u64::from(node) << 16 | port))
                 .collect(),
             truth,
+            roots,
             ports,
         };
         Self { chassis, fabric }

@@ -20,8 +20,12 @@ impl Chassis {
         if decision == Decision::Nothing {
             return;
         }
-        if decision == Decision::Pause && self.truth.is_some() {
+        if decision == Decision::Pause && (self.truth.is_some() || self.roots.is_some()) {
             fabric.note_hold(self, port, class, cx);
+        }
+        let ingress = self.ports.at(port, class);
+        if let Some(roots) = &mut self.roots {
+            roots.told(ingress, decision, cx.now, cx.world.pfc.form.pause());
         }
         self.ports.announce(&mut self.memory, port, class, decision, cx.now, cx.world);
         self.send_next(fabric, port, cx);

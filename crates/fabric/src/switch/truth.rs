@@ -6,6 +6,7 @@ use backwater_units::{Bytes, Time};
 use crate::ctx::Ctx;
 use crate::link::gates::Scope;
 use crate::observe::ground_truth::{Left, followed};
+use crate::observe::roots::Sake;
 use crate::packet::Packet;
 use crate::record::{HoldRecord, WaitRecord};
 use crate::switch::chassis::{Chassis, Fabric};
@@ -70,6 +71,10 @@ impl Chassis {
     ) {
         for class in (0..cx.world.classes.count).filter(|class| classes & (1 << class) != 0) {
             cx.post.recorded(self.disperse(port, class, cx.now, cx.world));
+            let at = self.ports.at(port, class);
+            if let Some(roots) = &mut self.roots {
+                roots.closed(at, cx.now);
+            }
             fabric.gate_closed(self, port, class, cx.now);
         }
     }
@@ -130,9 +135,64 @@ impl Chassis {
         if self.memory.holds(port, class, cx.now) {
             return;
         }
-        for holder in fabric.holders(self, port, class, cx.world) {
-            self.push_hold((port, class), holder, cx);
+        let holders = fabric.holders(self, port, class, cx.world);
+        if self.truth.is_some() {
+            for holder in &holders {
+                self.push_hold((port, class), *holder, cx);
+            }
         }
+        if self.roots.is_some() {
+            self.note_sakes((port, class), &holders, cx);
+        }
+    }
+
+    /// An ingress port is held back for the sake of egress queues: the oracle is to know.
+    fn note_sakes<P: Post<Packet>>(
+        &mut self,
+        (port, class): (u16, u8),
+        holders: &[Holder],
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let ingress = self.ports.at(port, class);
+        let sakes: Vec<Sake> = holders
+            .iter()
+            .map(|&Holder { out, scope, bytes }| Sake {
+                at: self.ports.at(out, scope.class),
+                bytes,
+                open: self.ports.egress[usize::from(out)].paused & (1 << scope.class) == 0,
+            })
+            .collect();
+        let shown = self.roots.as_mut().map(|roots| roots.held_back(ingress, &sakes, cx.now));
+        self.cut_crowds(&shown.unwrap_or_default(), cx);
+    }
+
+    /// Queues are roots from now on: what has left them before is a crowd by itself.
+    fn cut_crowds<P: Post<Packet>>(&mut self, queues: &[usize], cx: &mut Ctx<'_, P>) {
+        for at in queues {
+            let (port, class) = ((at / self.ports.classes) as u16, (at % self.ports.classes) as u8);
+            cx.post.recorded(self.disperse(port, class, cx.now, cx.world));
+        }
+    }
+
+    /// Tells the next switch what waited behind a port.
+    pub(crate) fn tell_truth<P: Post<Packet>>(&mut self, port: u16, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        let egress = &self.ports.egress[usize::from(port)];
+        let (time, peer_port) = (cx.now + egress.until_known(0, true), egress.peer_port);
+        cx.post.send(egress.place, time, frame, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+        });
+    }
+
+    /// A switch upstream tells what waited behind its port.
+    #[cold]
+    pub(crate) fn hear_truth<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        let mut shown = Vec::new();
+        let news = self.roots.as_mut().map(|roots| roots.hear(frame, &mut shown));
+        for (port, frame) in news.unwrap_or_default() {
+            self.tell_truth(port, &frame, cx);
+        }
+        self.cut_crowds(&shown, cx);
     }
 
     /// [`Fabric::holders`]; none if one of the packets is leaving just now.

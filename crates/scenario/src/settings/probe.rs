@@ -61,7 +61,8 @@ pub struct Probe {
     pub blame: bool,
     /// K, in bytes: above it the ground truth calls the queue of a switch's egress port long. No detector has a part in it. auto: what
     /// the port sends in the longest base round trip of the network, and a packet from each port of its switch; at most half of what may
-    /// wait for it from one link (ours: docs/ground-truth.md). A size is for all ports, whatever their rates. All profiles: auto.
+    /// wait for it from one link (ours: docs/ground-truth.md). A size is for all ports, whatever their rates. The detector oracle marks by
+    /// it. All profiles: auto.
     pub blame_threshold: AutoOr<Bytes>,
     /// Bytes of results allowed on disk; a table that would exceed its share stops and the run says so. Default 2 GB.
     #[schemars(extend("x-maximum" = "1000TB"))]

@@ -22,7 +22,7 @@ struct Clash {
     help: &'static str,
 }
 
-const CLASHES: [Clash; 16] = [
+const CLASHES: [Clash; 17] = [
     Clash {
         at: &["switch", "switching"],
         both: |it| is_combined(it) && it.switch.switching == Switching::CutThrough,
@@ -109,6 +109,18 @@ const CLASHES: [Clash; 16] = [
         message: |_| without_combined("detector.red.basis = \"port\""),
         label: "only with combined",
         help: "write \"queue\", or set switch.queueing = \"combined\"",
+    },
+    Clash {
+        at: &["switch", "detector", "kind"],
+        both: |it| is_combined(it) && it.switch.detector.kind == DetectorKind::Oracle,
+        message: |_| {
+            with_combined(
+                "detector.kind = \"oracle\"",
+                "a packet waits at two places there, and the oracle looks at one",
+            )
+        },
+        label: "not with combined",
+        help: "write \"red\", or set switch.queueing = \"output\"",
     },
     Clash {
         at: &["switch", "isolation", "kind"],

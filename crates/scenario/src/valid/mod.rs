@@ -297,7 +297,12 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     idle::report(context);
     let (network, routes, flows) = (network?, routes?, flows?);
     let memory = Memory { lanes: &lanes, pfc: pfc.as_ref(), credits: credits.as_ref() };
-    let probe = probe::probe(context, (&network, &routes), &flows, &memory);
+    let oracle = settings.switch.detector.kind == settings::DetectorKind::Oracle;
+    // The oracle and the records of the ground truth have the same thresholds.
+    let long =
+        (settings.probe.blame || oracle).then(|| probe::thresholds(context, (&network, &routes), &memory));
+    let roots = long.clone().filter(|_| oracle);
+    let probe = probe::probe(context, &network, &flows, long);
     let switch = SwitchSpec {
         queueing: queueing?,
         switching,
@@ -315,6 +320,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         control_priority: settings.switch.control_priority,
         pfc,
         detectors: detectors?,
+        roots,
         mark,
         isolation,
     };

@@ -4,11 +4,12 @@ mod puts;
 
 use backwater_codes::Code;
 use backwater_fabric::ProbeSpec;
-use backwater_topology::{Network, Port, Routes};
+use backwater_topology::{Network, Port};
 use backwater_traffic::Flow;
+use backwater_units::Bytes;
 
 pub use self::long::LongQueues;
-pub(super) use self::long::Memory;
+pub(super) use self::long::{Memory, thresholds};
 pub(super) use self::puts::fill;
 use super::pattern::Pattern;
 use super::{Context, is_put};
@@ -18,9 +19,9 @@ use crate::document::nearest;
 /// What the fabric records.
 pub(super) fn probe(
     context: &mut Context<'_>,
-    (network, routes): (&Network, &Routes),
+    network: &Network,
     flows: &[Flow],
-    memory: &Memory<'_>,
+    long: Option<Vec<Vec<Bytes>>>,
 ) -> ProbeSpec {
     let probe = &context.settings.probe;
     if probe.blame && !probe.pauses {
@@ -28,7 +29,6 @@ pub(super) fn probe(
                       or neither";
         context.caveat(Code::BlameWithoutPauses, "probe.pauses", caveat);
     }
-    let blame = probe.blame.then(|| long::thresholds(context, (network, routes), memory));
     ProbeSpec {
         sample: probe.sample.map(|period| period.0),
         ports: match &probe.ports {
@@ -52,7 +52,7 @@ pub(super) fn probe(
             .map_or_else(Vec::new, |patterns| ports(context, network, "frames", patterns)),
         throttle: puts::sums(context, "throttle", probe.throttle),
         throttle_states: probe.throttle_states,
-        blame,
+        blame: long.filter(|_| probe.blame),
     }
 }
 

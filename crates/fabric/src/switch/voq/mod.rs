@@ -100,7 +100,7 @@ impl Chassis {
         if sent.held_back {
             self.memory.held_until[sent.class as usize] = cx.now;
         }
-        if sent.short && self.truth.is_some() {
+        if sent.short && (self.truth.is_some() || self.roots.is_some()) {
             fabric.note_hold(self, port, sent.class, cx);
         }
     }
@@ -303,7 +303,7 @@ impl<O: Order> Voq<O> {
     /// A gate under credits opens.
     fn open<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         chassis.ports.open_gate(port, class, false, cx);
-        chassis.resumed(self, port, class, cx.now, cx.world);
+        chassis.resumed(self, port, class, cx);
     }
 
     /// A packet has come in for `out`.

@@ -57,7 +57,7 @@ enum From {
 }
 
 /// The threshold K of each egress port of a switch. One that no queue can exceed is a caveat.
-pub(super) fn thresholds(
+pub(in crate::valid) fn thresholds(
     context: &mut Context<'_>,
     (network, routes): (&Network, &Routes),
     memory: &Memory<'_>,

@@ -187,3 +187,35 @@ fn the_sizes_of_messages_can_be_drawn_by_other_kinds_of_traffic() {
     assert_eq!(poisson("io"), BTreeSet::from([512, 1024, 2048, 4096]));
     assert_eq!(poisson("mpi-io").len(), 9);
 }
+
+#[test]
+fn half_of_the_clients_send_to_two_hot_servers_and_the_others_to_the_other_servers() {
+    let skewed = valid(TREE, &["traffic.hot-servers=2", "traffic.hot-share=0.5"]);
+    let mut clients: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for flow in skewed.flows().iter().filter(|flow| flow.size.get() >= 512 * 1024) {
+        clients.entry(flow.dst).or_default().insert(flow.src);
+    }
+    // 32 I/O clients: 16 on two servers, 16 on the other 30.
+    let mut fan_ins: Vec<usize> = clients.values().map(BTreeSet::len).collect();
+    fan_ins.sort_unstable();
+    assert_eq!(fan_ins[fan_ins.len() - 2..], [8, 8]);
+    assert_eq!(fan_ins.iter().sum::<usize>(), 32);
+}
+
+#[test]
+fn hot_servers_that_are_offered_more_than_their_links_carry_are_a_caveat() {
+    // 200 · 1 966 080 B · 8 / 2 = 1.57 Gbit for two links of 32 Gbps in 20 ms: 1.23 of what they carry.
+    let hot = ["traffic.hot-servers=2", "traffic.hot-share=0.5", "traffic.duration=20ms"];
+    says(&valid(TREE, &hot).caveats().said(), &["the 2 hot I/O servers are offered 1.23"]);
+}
+
+#[test]
+fn a_share_without_hot_servers_or_more_of_them_than_there_are_is_refused() {
+    says(&report(TREE, &["traffic.hot-share=0.5"]), &["no server is hot", "add hot-servers = 2"]);
+    says(&report(TREE, &["traffic.hot-servers=2"]), &["without hot-share", "add hot-share = 0.5"]);
+    // Eight pods with four I/O servers each; the other half of the clients need one.
+    let all = ["traffic.hot-servers=32", "traffic.hot-share=0.5"];
+    says(&report(TREE, &all), &["32 of 32 I/O servers are hot", "allowed: 0 to 31"]);
+    let two = ["traffic.hot-servers=2", "traffic.hot-share=0.5", "traffic.connections=2"];
+    says(&report(TREE, &two), &["2 connections per client", "only that one"]);
+}

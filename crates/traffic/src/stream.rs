@@ -13,6 +13,8 @@ pub(crate) const PERMUTATION: u64 = 0x7472_0004;
 /// Which hosts take part in an incast.
 pub(crate) const INCAST: u64 = 0x7472_0005;
 
+/// Which I/O servers are hot.
+pub(crate) const HOT: u64 = 0x7472_000d;
 /// Which hosts are I/O servers and clients, MPI servers and clients.
 pub(crate) const PLACEMENT: u64 = 0x7472_0006;
 /// Servers, sizes and times of the messages of one client.

@@ -241,6 +241,16 @@ pub enum Workload {
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 65535))]
         connections: u32,
+        /// I/O servers that are hot, drawn from all of them; the other clients send to the other servers. Needs `hot-share`, and one
+        /// connection per client. Default 0.
+        #[serde(default)]
+        #[schemars(range(max = 65535))]
+        hot_servers: u32,
+        /// I/O clients that send to hot servers, as a share of the I/O clients, dealt out to them in turn. As all clients send equally many
+        /// messages, it is also the share of the I/O traffic. Two hot servers and half of 256 clients make a fan-in of 64.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        hot_share: Option<f64>,
         /// When messages start. Default poisson.
         #[serde(default)]
         arrivals: Arrivals,

@@ -19,7 +19,7 @@ pub use constant::Constant;
 pub use incast::Incast;
 pub use long_lived::LongLived;
 pub use message::Message;
-pub use mpi_io::{Arrivals, MpiIo, Placement};
+pub use mpi_io::{Arrivals, Hot, MpiIo, Placement};
 pub use permutation::Permutation;
 pub use poisson::{Poisson, Stop};
 pub use supply::{Scarce, Supply};

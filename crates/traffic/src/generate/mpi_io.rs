@@ -14,7 +14,7 @@ use backwater_units::{PS_PER_S, Rate, Span, Time};
 
 use crate::cdf::Cdf;
 use crate::flow::{Flow, Group};
-use crate::stream::{MESSAGES, PLACEMENT, below, choose, entity};
+use crate::stream::{HOT, MESSAGES, PLACEMENT, below, choose, entity};
 
 /// When the messages of a client start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,17 @@ pub struct MpiIo {
     pub connections: u32,
     /// When messages start.
     pub arrivals: Arrivals,
+    /// Some of the I/O servers are hot.
+    pub hot: Hot,
+}
+
+/// I/O servers that many clients have. The hot clients are dealt out to them in turn, one server each; the others have the other servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hot {
+    /// So many, drawn from all I/O servers.
+    pub servers: u32,
+    /// I/O clients that send to them. As clients send equally many messages, their share of the clients is that of the I/O traffic.
+    pub clients: u32,
 }
 
 impl MpiIo {
@@ -93,16 +104,25 @@ impl MpiIo {
         placement
     }
 
+    /// The I/O servers, the hot ones first.
+    pub fn by_heat(&self, placement: &Placement, group: &Group, seed: u64) -> Vec<u32> {
+        let mut servers = placement.io_servers.clone();
+        choose(&mut stream(seed, HOT, entity(group.id, 0)), &mut servers, self.hot.servers as usize);
+        servers
+    }
+
     /// The messages, in the order of the clients. None of a kind that has no client or no server.
     pub fn flows(&self, group: &Group, seed: u64) -> Vec<Flow> {
         let placement = self.place(group, seed);
         let mut flows = Vec::with_capacity(self.io_messages as usize + self.mpi_messages as usize);
+        let by_heat = self.by_heat(&placement, group, seed);
+        let (hot, others) = by_heat.split_at((self.hot.servers as usize).min(by_heat.len()));
         let kinds = [
-            (&placement.io_clients, &placement.io_servers, self.io_messages, Cdf::io()),
-            (&placement.mpi_clients, &placement.mpi_servers, self.mpi_messages, Cdf::mpi()),
+            (&placement.io_clients, hot, others, self.io_messages, Cdf::io()),
+            (&placement.mpi_clients, &[], &placement.mpi_servers[..], self.mpi_messages, Cdf::mpi()),
         ];
-        for (clients, servers, messages, sizes) in kinds {
-            if clients.is_empty() || servers.is_empty() {
+        for (clients, hot, servers, messages, sizes) in kinds {
+            if clients.is_empty() || (hot.is_empty() && servers.is_empty()) {
                 continue;
             }
             let count = clients.len() as u32;
@@ -110,6 +130,8 @@ impl MpiIo {
                 // The first ones send one more where the messages are no multiple of the clients.
                 let own = messages / count + u32::from(number < messages % count);
                 let random = &mut stream(seed, MESSAGES, entity(group.id, client));
+                let is_hot = !hot.is_empty() && number < self.hot.clients;
+                let servers = if is_hot { &hot[number as usize % hot.len()..][..1] } else { servers };
                 self.send(client, servers, own, &sizes, group, random, &mut flows);
             }
         }
@@ -166,7 +188,66 @@ mod tests {
             mpi_messages: 72_000,
             connections: 1,
             arrivals: Arrivals::Poisson(Span::from_ms(100)),
+            hot: Hot::default(),
         }
+    }
+
+    /// By I/O server how many clients it has.
+    fn fan_ins(mix: &MpiIo, seed: u64) -> BTreeMap<u32, usize> {
+        let placement = mix.place(&GROUP, seed);
+        let flows = mix.flows(&GROUP, seed);
+        let io = flows.iter().filter(|flow| placement.io_clients.contains(&flow.src));
+        let pairs: BTreeSet<(u32, u32)> = io.map(|flow| (flow.dst, flow.src)).collect();
+        pairs.iter().fold(BTreeMap::new(), |mut counts, (server, _)| {
+            *counts.entry(*server).or_insert(0) += 1;
+            counts
+        })
+    }
+
+    #[test]
+    fn two_hot_servers_share_half_of_the_clients_and_of_the_traffic_evenly() {
+        let mix = MpiIo { hot: Hot { servers: 2, clients: 128 }, ..paper(64) };
+        let placement = mix.place(&GROUP, 1);
+        let hot = mix.by_heat(&placement, &GROUP, 1)[..2].to_vec();
+        let counts = fan_ins(&mix, 1);
+        // 128 clients on two servers, 128 on the 62 others: two each, give or take what is drawn.
+        assert!(hot.iter().all(|server| counts[server] == 64));
+        assert_eq!(counts.values().sum::<usize>(), 256);
+        assert!(counts.iter().all(|(server, count)| hot.contains(server) || *count < 16));
+        // 8000 messages are 31 or 32 of each client: half of them are for the hot ones.
+        let flows = mix.flows(&GROUP, 1);
+        let to_hot = flows.iter().filter(|flow| hot.contains(&flow.dst)).count();
+        assert!((128 * 31..=128 * 32).contains(&to_hot));
+    }
+
+    #[test]
+    fn without_hot_servers_nothing_is_drawn_otherwise() {
+        // Who is where and what the clients that are not hot send does not depend on the others.
+        let (plain, skewed) = (paper(64), MpiIo { hot: Hot { servers: 2, clients: 128 }, ..paper(64) });
+        assert_eq!(plain.place(&GROUP, 1), skewed.place(&GROUP, 1));
+        let mpi = |mix: &MpiIo| {
+            let clients = mix.place(&GROUP, 1).mpi_clients;
+            mix.flows(&GROUP, 1).into_iter().filter(|flow| clients.contains(&flow.src)).collect::<Vec<_>>()
+        };
+        assert_eq!(mpi(&plain), mpi(&skewed));
+    }
+
+    #[test]
+    fn every_io_server_is_equally_likely_to_be_hot() {
+        // Seeds 1 to 3200, two of 64 servers: 100 times each are expected. By racks, as each run draws its own servers.
+        let mix = MpiIo { hot: Hot { servers: 2, clients: 128 }, ..paper(64) };
+        let mut seen = [0u32; 64];
+        for seed in 1..=3200 {
+            let placement = mix.place(&GROUP, seed);
+            let hot = &mix.by_heat(&placement, &GROUP, seed)[..2];
+            for (place, server) in placement.io_servers.iter().enumerate() {
+                seen[place] += u32::from(hot.contains(server));
+            }
+        }
+        assert_eq!(seen.iter().sum::<u32>(), 6400);
+        let chi_square: f64 = seen.iter().map(|&n| (f64::from(n) - 100.0).powi(2) / 100.0).sum();
+        // 63 degrees of freedom: 0.1 % of draws are above 103.4.
+        assert!(chi_square < 103.4, "{chi_square}");
     }
 
     #[test]

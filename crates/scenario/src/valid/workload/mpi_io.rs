@@ -1,7 +1,7 @@
 //! `kind = "mpi-io"`: racks of the topology, shares as numbers of hosts, load as a span.
 use backwater_codes::Code;
 use backwater_topology::generate;
-use backwater_traffic::generate::{Arrivals, MpiIo, Placement};
+use backwater_traffic::generate::{Arrivals, Hot, MpiIo, Placement};
 use backwater_traffic::{Cdf, Flow, Group};
 use backwater_units::Span;
 
@@ -21,6 +21,7 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
     let racks = racks(entry, rack.unwrap_or(Rack::Edge), io_servers_per_rack)?;
     let (io_clients, mpi_clients) = clients(entry, &racks, io_messages, mpi_messages)?;
     let arrivals = arrivals(entry, io_messages, mpi_messages)?;
+    let hot = hot(entry, io_clients, racks.len() as u32 * io_servers_per_rack)?;
     let mix = MpiIo {
         racks,
         io_servers_per_rack,
@@ -30,10 +31,11 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
         mpi_messages,
         connections,
         arrivals,
+        hot,
     };
     let placement = mix.place(group, seed);
     servers(entry, &mix, &placement)?;
-    overload(entry, &mix, &placement);
+    overload(entry, &mix, &mix.by_heat(&placement, group, seed));
     Some(mix.flows(group, seed))
 }
 
@@ -119,6 +121,42 @@ fn servers(entry: &mut Entry<'_, '_>, mix: &MpiIo, placement: &Placement) -> Opt
     Some(())
 }
 
+/// The hot servers, of so many, and how many of the I/O clients they have.
+fn hot(entry: &mut Entry<'_, '_>, io_clients: u32, io_servers: u32) -> Option<Hot> {
+    let Workload::MpiIo { connections, hot_servers, hot_share, .. } = *workload(entry) else { return None };
+    let share = match (hot_servers, hot_share) {
+        (0, None) => return Some(Hot::default()),
+        (0, Some(_)) => {
+            let help = "add hot-servers = 2, or remove this line";
+            entry.report("hot-share", "hot-share is given, and no server is hot", "without effect", help);
+            return None;
+        }
+        (_, None) => {
+            let help = "add hot-share = 0.5: half of the I/O clients have a hot server";
+            entry.report("hot-servers", "hot-servers is given without hot-share", "how hot?", help);
+            return None;
+        }
+        (_, Some(share)) => share,
+    };
+    let clients = libm::round(f64::from(io_clients) * share) as u32;
+    let most = io_servers - u32::from(clients < io_clients);
+    if hot_servers > most {
+        let message = format!(
+            "{hot_servers} of {io_servers} I/O servers are hot, and other clients need a server, too"
+        );
+        let help = "lower hot-servers, or give more I/O servers (io-servers-per-rack)";
+        entry.report("hot-servers", message, format!("allowed: 0 to {most}"), help);
+        return None;
+    }
+    if connections > 1 {
+        let message =
+            format!("{connections} connections per client, but a client of a hot server has only that one");
+        entry.report("connections", message, "allowed: 1", "remove this line, or hot-servers and hot-share");
+        return None;
+    }
+    Some(Hot { servers: hot_servers, clients })
+}
+
 /// When messages start: one of `load` and `duration`, or neither where all come at once.
 fn arrivals(entry: &mut Entry<'_, '_>, io: u32, mpi: u32) -> Option<Arrivals> {
     let Workload::MpiIo { arrivals, load, duration, .. } = *workload(entry) else { return None };
@@ -154,20 +192,23 @@ fn arrivals(entry: &mut Entry<'_, '_>, io: u32, mpi: u32) -> Option<Arrivals> {
     })
 }
 
-/// I/O messages go to few hosts: says if these are offered more than their links carry.
-fn overload(entry: &mut Entry<'_, '_>, mix: &MpiIo, placement: &Placement) {
+/// I/O messages go to few hosts: says if these are offered more than their links carry, the hot ones or all.
+fn overload(entry: &mut Entry<'_, '_>, mix: &MpiIo, servers: &[u32]) {
     let (Arrivals::Poisson(span) | Arrivals::Even(span)) = mix.arrivals else { return };
-    let rates = placement.io_servers.iter().map(|&host| entry.nic(host).as_bps() as f64);
-    let offered = 8.0 * f64::from(mix.io_messages) * Cdf::io().mean();
-    let share = offered / (rates.sum::<f64>() * span.as_secs_f64());
-    if share > 1.0 {
-        let name = &entry.context.settings.traffic[entry.index].name;
-        let caveat = format!(
-            "traffic.{name}: in {} the {} I/O servers are offered {share:.2} of what their links carry; the messages queue up at \
-             their clients",
-            span,
-            placement.io_servers.len()
-        );
-        entry.context.caveat(Code::Overload, format!("traffic.{name}"), caveat);
+    let (hot, others) = servers.split_at(mix.hot.servers as usize);
+    let to_hot = f64::from(mix.hot.clients) / f64::from(mix.io_clients.max(1));
+    for (word, servers, part) in [(" hot", hot, to_hot), ("", others, 1.0 - to_hot)] {
+        let rates = servers.iter().map(|&host| entry.nic(host).as_bps() as f64);
+        let offered = 8.0 * f64::from(mix.io_messages) * Cdf::io().mean() * part;
+        let share = offered / (rates.sum::<f64>() * span.as_secs_f64());
+        if share > 1.0 {
+            let name = &entry.context.settings.traffic[entry.index].name;
+            let caveat = format!(
+                "traffic.{name}: in {span} the {}{word} I/O servers are offered {share:.2} of what their links carry; the messages \
+                 queue up at their clients",
+                servers.len()
+            );
+            entry.context.caveat(Code::Overload, format!("traffic.{name}"), caveat);
+        }
     }
 }

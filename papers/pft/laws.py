@@ -10,8 +10,8 @@ from dataclasses import dataclass
 #: The buffer behind the NIC's link in flits (credits), and the range of the random number as a power of two: inferred.
 CAPACITY = 4096
 BITS = 30
-#: A flit on a link of 100 Gbps: 16 B.
-FLIT_PS = 1280
+#: A flit of 16 B on a link of 100 Gbps, and a cycle of the core clock of 700 MHz, which f(c) counts.
+FLIT_PS, CYCLE_PS = 1280, 1e6 / 700
 #: What Figures 1 and 5 vary.
 FI_SHIFTS = (8, 9, 10, 11, 12)
 RI_SHIFTS = (15, 16, 17, 18, 19, 20, 21, 22)
@@ -28,12 +28,18 @@ def interval(c: float, m: int, n: int, k: int = 0) -> int:
 
 def fixed(c: float, n: int) -> float:
     """The rate of FI as a share of the link, with m = k = 0: f(c) idle cycles after each flit."""
-    return 1 / (1 + interval(c, 0, n))
+    return _share(interval(c, 0, n))
 
 
 def random(c: float, m: int, bits: int = BITS) -> float:
     """The rate of RI as a share of the link, with n = k = 0: a flit goes if a number below 2^bits is not below f(c)."""
-    return max(0.0, 1 - interval(c, m, 0) / (1 << bits))
+    chance = 1 - interval(c, m, 0) / (1 << bits)
+    return _share(1 / chance - 1) if chance > 0 else 0.0
+
+
+def _share(idle: float) -> float:
+    """What a flit and so many idle cycles leave of the link."""
+    return FLIT_PS / (FLIT_PS + idle * CYCLE_PS)
 
 
 def law(strategy: str, c: float, shift: int) -> float:

@@ -32,7 +32,7 @@ ENTRY = {
 
 def results(folder: Path, host: str = "pft", **tables: pl.DataFrame) -> Results:
     """A run with these tables; `host` is whether NICs throttle themselves."""
-    pft = {"average": {"clock-mhz": 700}}
+    pft = {"clock-mhz": 700}
     scenario = {"traffic": [ENTRY], "host": {"throttle": {"kind": host, "pft": pft}}}
     return Results(made_results.write(folder, tables, scenario, 600 * US))
 

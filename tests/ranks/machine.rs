@@ -60,7 +60,6 @@ fn config(settings: &BTreeMap<String, String>) -> PftConfig {
         polarity: if settings["credits"] == "used" { Polarity::Used } else { Polarity::Available },
         capacity: of("capacity"),
         clock: 700_000_000,
-        line_flit: Span::from_ps(1_280),
     }
 }
 

@@ -83,7 +83,7 @@ const MOVED: [(&str, &str); 67] = [
     ("put.dack.difference", "put.dack.experimental.difference"),
     ("put.dack.strength", "put.dack.experimental.strength"),
     ("pft", "host.throttle.pft"),
-    ("pft.clock-mhz", "host.throttle.pft.average.clock-mhz"),
+    ("host.throttle.pft.average.clock-mhz", "host.throttle.pft.clock-mhz"),
     ("pft.enter-window", "host.throttle.pft.average.enter-window"),
     ("pft.enter-hits", "host.throttle.pft.average.enter-hits"),
     ("pft.escape-window", "host.throttle.pft.average.escape-window"),

@@ -121,7 +121,7 @@ const OTHERS: [(&str, &str, &[&str]); 5] = [
         "host.throttle.pft",
         &[
             "enter",
-            "average.clock-mhz",
+            "clock-mhz",
             "average.enter-window",
             "average.enter-hits",
             "average.escape-window",

@@ -236,7 +236,7 @@ fn what_no_throttle_reads_is_a_caveat() {
             PFT,
             "host.throttle.pft.rule=fixed",
             "host.throttle.pft.enter=700",
-            "host.throttle.pft.average.clock-mhz=500",
+            "host.throttle.pft.clock-mhz=500",
         ]),
         &["host.throttle.pft.{average}"],
     );

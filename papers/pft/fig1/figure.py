@@ -108,7 +108,11 @@ def _panel(axes: Axes, which: str, shifts: Sequence[int], found: Sequence[Mark])
     axes.annotate(
         "C = 4096 (inferred)", (CAPACITY, 1.02), (3, 0), textcoords="offset points", fontsize=7, color=plot.GREY
     )
-    title = "FI: 1 / (1 + f), m = 0, k = 0" if which == "FI" else "RI: 1 - f / R, n = 0, k = 0, R = 2³⁰ (inferred)"
+    title = (
+        "FI: f idle cycles a flit, m = 0, k = 0"
+        if which == "FI"
+        else "RI: a flit with p = 1 - f / R, n = 0, k = 0, R = 2³⁰ (inferred)"
+    )
     axes.set(title=title, xlabel="credits used, c [flits of 16 B]", xlim=(0, 6000), ylim=(0, 1.08))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4 if which == "RI" else 5)
 

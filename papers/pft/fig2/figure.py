@@ -36,7 +36,7 @@ def metrics(runs: Runs) -> Metrics:
         "edge_links_up_over_nodes": ratios.pop() if len(ratios) == 1 else None,
         "link_gbps_least": min(rates),
         "link_gbps_most": max(rates),
-        "clock_mhz": scenario["host"]["throttle"]["pft"]["average"]["clock-mhz"],
+        "clock_mhz": scenario["host"]["throttle"]["pft"]["clock-mhz"],
         "pcie_over_link": PCIE_GBPS / max(rates),
         "processes_per_port": scenario["traffic"][0]["ranks-per-host"],
     }

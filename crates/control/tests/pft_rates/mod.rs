@@ -6,7 +6,7 @@ mod random;
 use backwater_control::reaction::{Gate, Pft, PftConfig, Polarity, RateLaw, StateRule};
 use backwater_units::{Span, Time};
 
-/// A flit takes 1 ns.
+/// A flit takes 1 ns, and a cycle of the clock.
 const FLIT: Span = Span::from_ps(1_000);
 
 /// Congested whenever anything is in use, in buffers that never fill.
@@ -19,7 +19,7 @@ fn config(law: RateLaw, m: u8, n: u8, k: i64) -> PftConfig {
         k,
         polarity: Polarity::Used,
         capacity: u32::MAX,
-        line_flit: FLIT,
+        clock: 1_000_000_000,
         ..PftConfig::standard()
     };
     assert_eq!(config.validate(), Ok(()));

@@ -50,7 +50,7 @@ pub(super) fn throttle(
     line_rate(context, &limits);
     let pft = settings.host.throttle.pft;
     let capacity = u32::try_from(limits.capacity).unwrap_or(u32::MAX);
-    let config = pft.resolve(capacity, limits.rate.serialize(limits.unit));
+    let config = pft.resolve(capacity);
     if let Err(error) = config.validate() {
         context.refuse(&at!["host", "throttle", "pft"], &error);
     }

@@ -123,10 +123,8 @@ pub struct PftConfig {
     pub polarity: Polarity,
     /// C: flits that the buffer behind the link holds.
     pub capacity: u32,
-    /// The core clock that AT samples by, in Hz.
+    /// The core clock that AT samples by, and of which f(c) counts idle cycles, in Hz.
     pub clock: u64,
-    /// The time that a flit takes at line rate.
-    pub line_flit: Span,
 }
 
 /// A cycle is at least a picosecond, the unit of time.
@@ -151,8 +149,16 @@ impl PftConfig {
             polarity: Polarity::Used,
             capacity: 4096,
             clock: 700_000_000,
-            line_flit: Span::from_ps(1_280),
         }
+    }
+
+    /// How long `count` / `parts` cycles of the core clock are, in ps, rounded down; 2^64 − 1 for more.
+    pub(super) fn cycles(&self, count: u128, parts: u64) -> u64 {
+        let (parts, clock, second) = (u128::from(parts), u128::from(self.clock), u128::from(FASTEST));
+        // Whole cycles apart: only a span that is too long to tell overflows.
+        let whole = (count / parts).saturating_mul(second);
+        let rest = (whole % clock * parts + count % parts * second) / (parts * clock);
+        u64::try_from(whole / clock + rest).unwrap_or(u64::MAX)
     }
 
     /// Refuses parameters outside the ranges in which the algorithm is defined, in the words of a scenario's `[host.throttle.pft]`.
@@ -173,9 +179,7 @@ impl PftConfig {
         require(self.capacity >= 2, "capacity", capacity, "at least 2 flits", fix)?;
         let clock = self.clock as f64;
         let fix = "the PFT paper has 700 MHz";
-        require((1..=FASTEST).contains(&self.clock), "clock", clock, "from 1 Hz to 10^12 Hz", fix)?;
-        let fix = "it is the time of one flit at the rate of the host's link";
-        require(self.line_flit > Span::ZERO, "line-flit", self.line_flit, "longer than 0ps", fix)
+        require((1..=FASTEST).contains(&self.clock), "clock", clock, "from 1 Hz to 10^12 Hz", fix)
     }
 
     fn validate_thresholds(&self) -> Result<(), ConfigError> {

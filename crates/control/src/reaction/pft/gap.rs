@@ -34,17 +34,15 @@ impl Gap {
             // Only whoever did not ask for the gate gets here; it has nothing to wait for but a smaller c.
             return Self::NONE;
         }
-        let flit = config.line_flit.as_ps();
         let rest = match config.law {
             RateLaw::RandomInterval { bits } => {
                 let range = (1u64 << bits) as f64;
                 let (fails, goes) = mean(config, c);
-                failures(flits, goes as f64 / range, fails as f64 / range, random).saturating_mul(flit)
+                config.cycles(failures(flits, goes as f64 / range, fails as f64 / range, random).into(), 1)
             }
             RateLaw::FixedInterval | RateLaw::MeanInterval { .. } => {
                 let (idle, parts) = mean(config, c);
-                let all = (u128::from(flits) * u128::from(idle)).saturating_mul(u128::from(flit));
-                u64::try_from(all / u128::from(parts)).unwrap_or(u64::MAX)
+                config.cycles(u128::from(flits) * u128::from(idle), parts)
             }
         };
         Self { from: end, rest, by: c, stopped: false }

@@ -18,7 +18,7 @@ pub(super) fn blocked(config: &PftConfig, c: u32) -> bool {
     }
 }
 
-/// The mean of the idle flit times that a flit costs at this c, as a fraction of which neither part exceeds 64 bits.
+/// The mean of the idle cycles that a flit costs at this c, as a fraction of which neither part exceeds 64 bits.
 /// Nothing may be blocked at this c.
 #[inline]
 pub(super) fn mean(config: &PftConfig, c: u32) -> (u64, u64) {

@@ -8,8 +8,8 @@
 //!                  AT: c > t_e in N_e samples of one window W_e
 //!   ┌────────┐────────────────────────────────────▶┌───────────┐
 //!   │ Normal │                                     │ Congested │  a flit at a time, by f(c) = 2^m c / 2^n + k
-//!   └────────┘◀────────────────────────────────────└───────────┘  FI: f(c) idle flit times after each flit
-//!   line rate      FT: c < t_s                                    RI: a flit in a flit time with p = 1 − f(c)/R
+//!   └────────┘◀────────────────────────────────────└───────────┘  FI: f(c) idle cycles after each flit
+//!   line rate      FT: c < t_s                                    RI: a flit in a cycle with p = 1 − f(c)/R
 //!                  AT: c < t_s in N_s samples of one window W_s
 //! ```
 //! Under AT a window tumbles: it ends after W samples, or with the state, and hits do not outlive it. Sample k is taken in the first
@@ -18,7 +18,7 @@
 //!
 //! As c is constant between two changes, either all samples in between are hits or none is: the next change of state has a time in
 //! closed form, and no cycle costs anything. A packet of L flits leaves whole. What its flits would have waited for is the gap after
-//! it: L f(c) flit times under FI, and under RI the number of failures before L successes (NegBin(L, p)), with the c at the start of the
+//! it: L f(c) cycles of the same clock under FI, and under RI the number of failures before L successes (NegBin(L, p)), with the c at the start of the
 //! packet, before its own flits are taken. While the gap lasts, every later change of c scales what remains of it, by what the law says
 //! on average for the two c. Where p = 0 nothing leaves until c or the state changes. Whoever leaves Congested owes no gap any more.
 //!
@@ -46,7 +46,7 @@
 //! 7. The sample at a window's end is dropped. Here it counts, then the window ends.
 //! 8. "The larger the n, the smaller the injection rate" contradicts equation 1, which is followed.
 //! 9. Under FI "the faster the injection rate decreases" as c grows: 1/(1+f) is convex. Equation 1 is followed.
-//! 10. RI is of a packet in one sentence and of a clock cycle in the next. Both laws are of flits and flit times.
+//! 10. RI is of a packet in one sentence and of a clock cycle in the next. Both laws are of flits and cycles.
 //! 11. The range R of the random number is not given: a setting, 2 to the power `bits`.
 //! 12. "Sends a packet, deducts one credit": a credit is for a flit, else thresholds of 592 would mean nothing.
 //! 13. With m = 22 f(c) overflows 32 bits from c = 1024 on. f is exact here, and saturates at 2^64 − 1; then p = 0.

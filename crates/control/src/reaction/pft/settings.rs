@@ -1,5 +1,4 @@
 //! The table in which people choose what throttles a NIC.
-use backwater_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +41,7 @@ kinds! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntervalKind {
-    /// FI, fixed interval: f(c) idle cycles for each flit, so that the rate is 1 / (1 + f).
+    /// FI, fixed interval: f(c) idle cycles for each flit; the rate is 1 / (1 + f) where a flit takes a cycle.
     Fixed,
     /// RI, random interval: in each cycle a flit may go if a random number below 2^`random-bits` is at least f(c).
     Random,
@@ -54,9 +53,6 @@ pub enum IntervalKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct AverageParams {
-    /// Clock of the windows, in MHz. All profiles: 700 (PFT paper, section IV-B).
-    #[schemars(range(min = 1, max = 100_000))]
-    pub clock_mhz: u32,
     /// Cycles of a window while the port is not congested (Te). All profiles: 1024, 1.46 µs (reconstructed: the PFT
     /// paper does not say; a few round trips over three hops).
     #[schemars(range(min = 1, max = 1_000_000_000))]
@@ -74,7 +70,7 @@ pub struct AverageParams {
 }
 
 /// Proactive flow throttling at the NIC (PFT): a host's port that has used many credits of its link sends more slowly, whatever it
-/// sends. A flit is what one credit stands for, `switch.credits.unit`; a cycle of f(c) is the time of a flit at line rate.
+/// sends. A flit is what one credit stands for, `switch.credits.unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PftParams {
@@ -102,6 +98,10 @@ pub struct PftParams {
     /// m = 18 its rates then span a buffer of 4096 flits, the least for which the curves of its Fig. 1(a) differ).
     #[schemars(range(min = 1, max = 62))]
     pub random_bits: u8,
+    /// Core clock of the port, in MHz: its cycles are those of f(c) and of the windows of rule = average. All profiles: 700 (PFT paper,
+    /// section IV-B).
+    #[schemars(range(min = 1, max = 100_000))]
+    pub clock_mhz: u32,
     /// Which credits the thresholds are compared with. All profiles: used (PFT paper, section III-A: c is the number of used credits);
     /// with available its thresholds, which enter below where they escape, are a hysteresis.
     pub credits: Polarity,
@@ -112,10 +112,22 @@ pub struct PftParams {
 }
 
 impl PftParams {
-    /// The state machine and the law of every port: `capacity` credits of what takes `line_flit` on its link.
-    pub const fn resolve(&self, capacity: u32, line_flit: Span) -> PftConfig {
-        let Self { rule, interval, enter, escape, m, n, k, random_bits: bits, credits, per: _, average } =
-            *self;
+    /// The state machine and the law of every port of `capacity` credits.
+    pub const fn resolve(&self, capacity: u32) -> PftConfig {
+        let Self {
+            rule,
+            interval,
+            enter,
+            escape,
+            m,
+            n,
+            k,
+            random_bits: bits,
+            clock_mhz,
+            credits,
+            per: _,
+            average,
+        } = *self;
         PftConfig {
             rule: match rule {
                 RuleKind::Fixed => StateRule::Fixed { enter, escape },
@@ -138,8 +150,7 @@ impl PftParams {
             k,
             polarity: credits,
             capacity,
-            clock: average.clock_mhz as u64 * 1_000_000,
-            line_flit,
+            clock: clock_mhz as u64 * 1_000_000,
         }
     }
 }

@@ -59,14 +59,13 @@ impl Throttle {
         world: &World,
     ) -> Option<Box<Self>> {
         let (spec, credits) = (spec?, world.credits.as_ref()?);
-        let line_flit = ports.egress[usize::from(NIC)].rate().serialize(credits.unit.size());
         let (machines, lanes) = match spec.scope {
             Scope::Port => (1, credits.classes.count_ones().max(1)),
             Scope::VirtualLane => (ports.classes, 1),
         };
         let capacity = credits.units.saturating_mul(lanes);
         Some(Box::new(Self {
-            config: PftConfig { line_flit, capacity, ..spec.config },
+            config: PftConfig { capacity, ..spec.config },
             machines: vec![Pft::new(); machines],
             random: stream(world.seed, GAPS, u64::from(host)),
             held_from: [NEVER; 8],

@@ -88,7 +88,7 @@ def draw(seeds: Seeds, file: Path) -> None:
 
 
 def _panel(axes: Axes, routing: str, every: Sequence[Router], seeds: Seeds, first: bool) -> None:
-    known = factors(seeds[0], every[0])
+    known = [cell for cell in CELLS if name(every[0], cell) in seeds[0]]
     for place, router in enumerate(every):
         found = [factors(runs, router) for runs in seeds]
         values = [[one[cell] for one in found] for cell in known]

@@ -293,6 +293,11 @@ ThrottleAlways: Caveat "throttle-always" {
     means: "Credits come back after a round trip and a period; long links have many under way.",
     todo: "Raise switch.credits.buffer, or shorten the period.",
 }
+ThrottleClock: Caveat "throttle-clock" {
+    short: "A host's link carries several flits in a cycle of PFT's clock, so that each gap is as many times too long.",
+    means: "f(c) counts cycles of 700 MHz in the PFT paper, in which a link of 100 Gbps carries one flit.",
+    todo: "Set host.throttle.pft.clock-mhz to the flits that the link carries in a microsecond, or raise switch.credits.unit.",
+}
 Budget: Caveat "budget" {
     short: "A table reached the bytes of results that were allowed; later rows are missing.",
     means: "probe.budget bounds what a run may write, so that no run fills the disk.",

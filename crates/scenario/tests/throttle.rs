@@ -231,15 +231,6 @@ fn what_no_throttle_reads_is_a_caveat() {
         ]),
         &["pft.interval = \"fixed\": host.throttle.pft.{random-bits}"],
     );
-    says(
-        &told(&[
-            PFT,
-            "host.throttle.pft.rule=fixed",
-            "host.throttle.pft.enter=700",
-            "host.throttle.pft.clock-mhz=500",
-        ]),
-        &["host.throttle.pft.{average}"],
-    );
 }
 
 #[test]
@@ -248,4 +239,15 @@ fn a_packet_must_fit_the_buffer_in_whole_credits() {
     assert!(validate(HPC, &["switch.credits.buffer=2080B"]).is_ok());
     let told = report(HPC, &["switch.credits.buffer=2080B", "switch.credits.unit=64B"]);
     says(&told, &["holds no packet", "a packet takes 2.112KB"]);
+}
+
+#[test]
+fn a_link_of_several_flits_in_a_cycle_is_a_caveat() {
+    // 200 Gbps are 1562.5 million flits of 16 B in a second.
+    let at = |clock: &str| caveats(&["topology.rate=200Gbps", clock]);
+    says(
+        &at("host.throttle.pft.clock-mhz=700"),
+        &["clock-mhz = 700", "a link of 200Gbps carries 2 flits of 16B in a cycle", "set clock-mhz = 1562"],
+    );
+    assert!(!at("host.throttle.pft.clock-mhz=782").contains("clock-mhz"));
 }

@@ -47,6 +47,7 @@ pub(super) fn throttle(
     }
     idle(context, &limits);
     stops(context, &limits);
+    clock(context, &limits);
     line_rate(context, &limits);
     let pft = settings.host.throttle.pft;
     let capacity = u32::try_from(limits.capacity).unwrap_or(u32::MAX);
@@ -265,6 +266,19 @@ fn stops(context: &mut Context<'_>, limits: &Credits) {
             "host.throttle.pft.interval = \"fixed\" with m = {}, n = {}, k = {}: f({c}) = {idle} idle cycles for each flit, so that a port \
              that has just become congested stops; the PFT paper has m = 0 and n from 8 to 12 here",
             pft.m, pft.n, pft.k
+        ));
+    }
+}
+
+/// A clock that is slower than the flits of the link: a cycle of f(c) is then several flits long.
+fn clock(context: &mut Context<'_>, limits: &Credits) {
+    let mhz = u64::from(context.settings.host.throttle.pft.clock_mhz);
+    let flits = limits.rate.as_bps() / 1_000_000 / (8 * limits.unit.get().max(1));
+    if flits >= 2 * mhz {
+        context.caveat(Code::ThrottleClock, "host.throttle.pft.clock-mhz", format!(
+            "host.throttle.pft.clock-mhz = {mhz}: a link of {} carries {} flits of {} in a cycle, and f(c) counts idle cycles for each \
+             flit; set clock-mhz = {flits} for one flit in a cycle, or raise switch.credits.unit",
+            Quantity(limits.rate), flits / mhz, Quantity(limits.unit)
         ));
     }
 }

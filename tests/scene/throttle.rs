@@ -24,8 +24,8 @@ pub fn throttled(network: Network, flows: Vec<Flow>) -> Spec {
     spec
 }
 
-/// The same with a rate law that does not depend on c: after any packet that left while others were in use, `idle` flit times for each
-/// of its flits.
+/// The same with a rate law that does not depend on c: after any packet that left while others were in use, `idle` cycles for each
+/// of its flits; a cycle is 1.28 ns, the time of a flit.
 ///
 /// # Panics
 /// If two hosts cannot reach each other.
@@ -34,5 +34,6 @@ pub fn spaced(network: Network, flows: Vec<Flow>, idle: i64) -> Spec {
     let config = &mut spec.throttle.as_mut().expect("throttled").config;
     config.rule = StateRule::Fixed { enter: 0, escape: 0 };
     (config.law, config.m, config.n, config.k) = (RateLaw::FixedInterval, 0, 63, idle);
+    config.clock = 781_250_000;
     spec
 }

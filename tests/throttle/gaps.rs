@@ -43,6 +43,15 @@ fn with_a_fixed_interval_the_link_is_idle_so_many_flit_times_after_each_flit() {
 }
 
 #[test]
+fn idle_cycles_are_those_of_the_core_clock_whatever_a_flit_takes() {
+    // The paper's 700 MHz: 64 flits with three idle cycles of 10/7 ns each are 274.2857 ns, rounded down to a picosecond.
+    let (network, flows) = far(3);
+    let mut spec = spaced(network, flows, 3);
+    spec.throttle.as_mut().unwrap().config.clock = 700_000_000;
+    assert_eq!(starts(spec).0, [0, PACKET, 2 * PACKET + 274_285]);
+}
+
+#[test]
 fn the_interval_grows_with_the_credits_in_use_when_a_packet_starts() {
     // f(c) = c / 16: packet i starts with 64 i flits in use, as none comes back, and f(c) = 4 i.
     let (network, flows) = far(24);

@@ -33,6 +33,8 @@ def one_point(run: Results) -> Metrics:
         "ce_f0_at_p2": scene.marks("P2", "CE", "F0"),
         "ce_f1_at_p2": scene.marks("P2", "CE", "F1"),
         "ce_f2_at_p2": scene.marks("P2", "CE", "F2"),
+        "ce_f0_at_p0": scene.marks("P0", "CE", "F0"),
+        "ce_f2_at_p1": scene.marks("P1", "CE", "F2"),
         "p2_drains": drained is not None,
         "p2_gbps_after": None if drained is None else scene.sent_bps("P2", drained, drained + MS) / 1e9,
         "f1_fair_share_gbps": signalling_gbps(run, "P3") / senders_through_p3(run),

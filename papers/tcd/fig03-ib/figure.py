@@ -15,8 +15,7 @@ __all__ = ["draw", "metrics", "settle"]
 
 
 def metrics(runs: Runs) -> Metrics:
-    scene = Scene(runs["fecn"])
-    return one_point(scene.run) | {"ce_f2_at_p1": scene.marks("P1", "CE", "F2")}
+    return one_point(runs["fecn"])
 
 
 def draw(seeds: Seeds, file: Path) -> None:

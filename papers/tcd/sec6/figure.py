@@ -57,6 +57,11 @@ def flaps_per_max_ton(run: Results) -> float:
     return flaps(run) * MAX_TON_US * US / (measures.end_ps(run) - begun[0]) if begun else 0.0
 
 
+def holds_per_ms(run: Results) -> float:
+    """How often PFC held P2 per millisecond."""
+    return len(measures.off_intervals(run, "P2", PRIORITY)) * 1_000 * US / measures.end_ps(run)
+
+
 def busy_percent(run: Results) -> float:
     """How much of the run the last link was sending, in percent of its rate."""
     port = run.ports.filter(pl.col("port").cast(pl.String).str.ends_with("->h0"), pl.col("priority") == PRIORITY)
@@ -81,8 +86,14 @@ def metrics(runs: Runs) -> Measurements:
         "flaps_per_max_ton_while_long": max(flaps_per_max_ton(rates[rate]) for rate in LONG),
         "flaps_while_short": max(flaps(rates[rate]) for rate in SHORT),
     }
+    holds = [holds_per_ms(run) for run in rates.values()]
+    steps = {
+        f"to {rate} Gbps": more - fewer for rate, (fewer, more) in zip(RATES_GBPS[1:], pairwise(holds), strict=True)
+    }
+    found["step_of_holds_per_ms"] = steps
     for rate, run in rates.items():
         found |= {f"on_us_at_{rate}": on_us(run), f"flaps_per_max_ton_at_{rate}": flaps_per_max_ton(run)}
+        found[f"holds_per_ms_at_{rate}"] = holds_per_ms(run)
     for kind in PAIRS:
         found[f"loss_percent_{kind}"] = dict(zip(map(str, FLOWS), losses(runs, kind), strict=True))
         for flows in FLOWS:

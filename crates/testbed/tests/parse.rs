@@ -214,7 +214,7 @@ fn a_credit_buffer_below_what_is_under_way_is_warned_of() {
 }
 
 /// A change of the testbed above, and what is said about it: the line, the message, the fix (a part of it).
-const WRONG: [(&str, &str, usize, &str, &str); 22] = [
+const WRONG: [(&str, &str, usize, &str, &str); 23] = [
     ("kind = \"pfc\"", "kind = \"pcf\"", 5, "flow-control.kind = \"pcf\" is not known", "choose one of"),
     ("kind = \"pfc\"", "kind = \"cbfc\"", 5, "flow-control.kind = \"cbfc\" is not known", "choose one of"),
     (
@@ -253,6 +253,8 @@ const WRONG: [(&str, &str, usize, &str, &str); 22] = [
         "write watchdog",
     ),
     ("kind = \"pfc\"", "kind = \"credits\"", 8, "detector.tau has no effect", "leave tau out"),
+    // No switch can know what the simulator knows.
+    ("kind = \"tcd\"", "kind = \"oracle\"", 7, "detector.kind = \"oracle\" is not known", "choose one of"),
     (
         "duration = \"1s\"",
         "duration = \"1h\"",

@@ -1,13 +1,14 @@
 """Where things stand.
 
-The packages of `backwater`, and the folders of the fabric, import each other in one direction. Programs of tests in
-Rust have every file beside them.
+The packages of `backwater`, and the folders of the fabric, import each other in one direction. What a folder of the
+fabric keeps, others reach by methods only. Programs of tests in Rust have every file beside them.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,77 @@ def test_no_folder_of_the_fabric_uses_one_that_uses_it() -> None:
     assert {"link", "nic", "switch", "transport"} <= folders.keys()
     assert "link" in folders["nic"], "the folders are read"
     TopologicalSorter(folders).prepare()
+
+
+#: Structs of the fabric with fields that every folder reads: plain values, with nothing in them that must be kept true.
+_RECORDS = {
+    "settings, which no event changes": (
+        "spec*::*",
+        "world*::*",
+        "user::UserSpec",
+        "switch/cioq/isolation::Lanes",
+        "switch/cioq/isolation::Rules",
+        "transport/put/streams::Stream",
+    ),
+    "what is recorded and reported": (
+        "record*::*",
+        "log::Records",
+        "simulation::Control",
+        "simulation::Totals",
+        "simulation/retrace::*",
+        "violation::Breach",
+        "violation::Stuck",
+    ),
+    "what travels between nodes": ("packet::Packet", "app/ranks/frame::Message"),
+    "arguments and answers of methods": (
+        "ctx::Ctx",
+        "link/credits::Earned",
+        "link/credits::UpdateSent",
+        "link/gates::Scope",
+        "link/gates::Wait",
+        "link/ports::Timer",
+        "nic/reorder::Counts",
+        "observe/ground_truth::Left",
+        "observe/isolation_stats::Noted",
+        "observe/roots::Sake",
+        "observe/roots::Shown",
+        "transport::Frame",
+        "transport/put/effect::Effect",
+        "transport/put/outgoing::Kept",
+        "transport/put/sending::Effected",
+    ),
+}
+
+
+def _open_structs(root: Path) -> set[str]:
+    """The structs of a Rust crate with a field that its other folders can reach, as `module::Struct`."""
+    found = set()
+    for file in root.rglob("*.rs"):
+        module = file.relative_to(root).with_suffix("").as_posix().removesuffix("/mod")
+        text = file.read_text(encoding="utf-8")
+        for name, fields in re.findall(r"\bstruct (\w+)[^;{(]*\{\n(.*?)^\s*\}", text, flags=re.DOTALL | re.MULTILINE):
+            if re.search(r"^\s+pub(?:\(crate\))? \w+:", fields, flags=re.MULTILINE):
+                found.add(f"{module}::{name}")
+        for name, fields in re.findall(r"\bstruct (\w+)[^;{(]*\((.*?)\);", text, flags=re.DOTALL):
+            if re.search(r"\bpub(?:\(crate\))? ", fields):
+                found.add(f"{module}::{name}")
+    return found
+
+
+def test_fields_are_private_to_their_folder_of_the_fabric() -> None:
+    patterns = [pattern for named in _RECORDS.values() for pattern in named]
+    found = _open_structs(FABRIC)
+    assert {name for name in found if not any(fnmatch(name, pattern) for pattern in patterns)} == set()
+    assert [pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in found)] == []
+
+
+def test_a_field_that_others_reach_would_be_found(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "mod.rs").write_text(
+        "struct Own<T> {\n    one: T,\n    pub(super) two: u8,\n}\nstruct Open {\n    pub(crate) one: u8,\n}\n"
+    )
+    (tmp_path / "b.rs").write_text("pub struct Pair(u8, pub u8);\npub struct Two(pub(in crate::b) u8);\n")
+    assert _open_structs(tmp_path) == {"a::Open", "b::Pair"}
 
 
 def test_a_circle_of_folders_would_be_found(tmp_path: Path) -> None:

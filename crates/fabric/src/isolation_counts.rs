@@ -13,10 +13,10 @@ pub(crate) struct IsolationCounts {
     releases: u64,
     peak_slots: u32,
     cims_sent: u64,
-    pub(crate) cims_received: u64,
-    pub(crate) moved_packets: u64,
-    pub(crate) ce_isolated: u64,
-    pub(crate) ce_monitored: u64,
+    cims_received: u64,
+    moved_packets: u64,
+    ce_isolated: u64,
+    ce_monitored: u64,
     peak_ingress: u32,
     peak_egress: u32,
 }
@@ -32,6 +32,26 @@ impl IsolationCounts {
     #[inline]
     pub(crate) fn note_egress(&mut self, bytes: u32) {
         self.peak_egress = self.peak_egress.max(bytes);
+    }
+
+    /// A CIM has come.
+    pub(crate) const fn count_cim(&mut self) {
+        self.cims_received += 1;
+    }
+
+    /// A packet moves to a CFQ.
+    pub(crate) const fn count_moved(&mut self) {
+        self.moved_packets += 1;
+    }
+
+    /// A detector marks a packet of an isolated flow CE.
+    pub(crate) const fn count_isolated_mark(&mut self) {
+        self.ce_isolated += 1;
+    }
+
+    /// A detector marks a packet of a flow that is not isolated CE.
+    pub(crate) const fn count_monitored_mark(&mut self) {
+        self.ce_monitored += 1;
     }
 
     pub(crate) fn count(&mut self, what: IsolationEvent, used: u32) {

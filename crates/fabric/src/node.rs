@@ -5,10 +5,10 @@ use crate::ctx::Ctx;
 use crate::link::gates::{Scope, Wait};
 use crate::link::ports::Ports;
 use crate::nic::host::Host;
+use crate::nic::receive_queue::Endpoint;
 use crate::packet::Packet;
 use crate::switch::Switch;
 use crate::switch::batch::Batch;
-use crate::switch::chassis::Fabric;
 use crate::world::World;
 
 #[derive(Clone)]
@@ -21,16 +21,16 @@ impl FabricNode {
     #[inline]
     pub(crate) fn ports(&self) -> &Ports {
         match self {
-            Self::Host(host) => &host.ports,
-            Self::Switch(switch) => &switch.chassis.ports,
+            Self::Host(host) => host.ports(),
+            Self::Switch(switch) => switch.ports(),
         }
     }
 
     #[inline]
     pub(crate) fn ports_mut(&mut self) -> &mut Ports {
         match self {
-            Self::Host(host) => &mut host.ports,
-            Self::Switch(switch) => &mut switch.chassis.ports,
+            Self::Host(host) => host.ports_mut(),
+            Self::Switch(switch) => switch.ports_mut(),
         }
     }
 
@@ -46,8 +46,8 @@ impl FabricNode {
     /// What its closed gates wait for.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         match self {
-            Self::Host(host) => host.ports.waits().collect(),
-            Self::Switch(switch) => switch.fabric.waits(&switch.chassis),
+            Self::Host(host) => host.ports().waits().collect(),
+            Self::Switch(switch) => switch.waits(),
         }
     }
 
@@ -55,40 +55,31 @@ impl FabricNode {
     /// host waits for nobody else.
     pub(crate) fn waits_for(&self, ingress: u16, scope: Scope, world: &World) -> Vec<(u32, u16, Scope)> {
         let Self::Switch(switch) = self else { return Vec::new() };
-        let holders = switch.fabric.waits_for(&switch.chassis, ingress, scope, world);
-        let node = switch.chassis.ports.node;
-        holders.iter().map(|holder| (node, holder.out, holder.scope)).collect()
+        let node = switch.ports().node();
+        switch.waits_for(ingress, scope, world).map(|(port, scope)| (node, port, scope)).collect()
     }
 
     /// Sizes of the packets of a switch that may be next to pass a gate; what waits at a gate of a host is not made yet.
     pub(crate) fn first_sizes(&self, port: u16, class: u8) -> impl Iterator<Item = u16> {
         let switch = if let Self::Switch(switch) = self { Some(switch) } else { None };
-        switch.into_iter().flat_map(move |switch| {
-            let ports = &switch.chassis.ports;
-            switch.fabric.first_sizes(ports, ports.at(port, class))
-        })
+        switch.into_iter().flat_map(move |switch| switch.first_sizes(switch.ports().at(port, class)))
     }
 
     /// Slots for packets that wait, and their bytes.
     pub(crate) fn slots(&self) -> (usize, usize) {
-        let pool = &self.ports().pool;
+        let pool = self.ports().pool();
         let (slots, bytes) = match self {
-            Self::Host(host) => host.endpoint.as_ref().map_or((0, 0), |endpoint| endpoint.slots()),
+            Self::Host(host) => host.endpoint().map_or((0, 0), Endpoint::slots),
             Self::Switch(_) => (0, 0),
         };
-        (pool.slots() + slots, pool.memory() + bytes + self.ports().extensions.memory())
+        (pool.slots() + slots, pool.memory() + bytes + self.ports().extensions().memory())
     }
 
     /// Records per sampling instant.
     pub(crate) fn observed(&self, world: &World) -> u64 {
-        let queues = self.ports().sampled.len() as u64 * u64::from(world.classes.count - 1);
+        let queues = self.ports().sampled() as u64 * u64::from(world.classes.count - 1);
         match self {
-            Self::Host(host) => {
-                let sums = u64::from(host.endpoint.is_some() && world.endpoints)
-                    + u64::from(host.throttle.is_some() && world.throttle_sums)
-                    + host.transports.puts.as_ref().map_or(0, |puts| puts.observed());
-                queues + host.watched.len() as u64 + sums
-            }
+            Self::Host(host) => queues + host.observed(world),
             Self::Switch(_) => queues,
         }
     }
@@ -97,29 +88,14 @@ impl FabricNode {
     pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
         match self {
             Self::Host(host) => host.close_crowds(now, world),
-            Self::Switch(switch) => switch.chassis.close_crowds(now, world),
+            Self::Switch(switch) => switch.close_crowds(now, world),
         }
     }
 
     /// Records the periods of what a host got, and of its receive queue, that are over at `now`, and the open one if the run `ends`.
     pub(crate) fn close_periods<P: Post<Packet>>(&mut self, ends: bool, cx: &mut Ctx<'_, P>) {
-        let Self::Host(host) = self else { return };
-        host.turn_sums(cx);
-        host.turn_stream_sums(ends, cx);
-        if ends {
-            host.close_sums(cx);
-        }
-        if let Some(throttle) = &mut host.throttle {
-            throttle.observe(&mut host.ports, cx);
-            if ends {
-                throttle.close(&mut host.ports, cx);
-            }
-        }
-        if let Some(delivered) = &mut host.delivered {
-            delivered.turn(&mut host.ports, cx);
-            if ends {
-                delivered.close(&mut host.ports, cx);
-            }
+        if let Self::Host(host) = self {
+            host.close_periods(ends, cx);
         }
     }
 
@@ -127,7 +103,7 @@ impl FabricNode {
     pub(crate) fn sample_until<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         match self {
             Self::Host(host) => host.sample_until(cx),
-            Self::Switch(switch) => switch.chassis.ports.sample_until(cx),
+            Self::Switch(switch) => switch.ports_mut().sample_until(cx),
         }
     }
 }
@@ -141,22 +117,20 @@ macro_rules! node_of_ports {
 
         #[inline]
         fn local_key(&self) -> Key {
-            self.$($ports).+.next
+            self.$($ports).+.next()
         }
         #[inline]
         fn rank(&self, port: u16) -> u16 {
             self.$($ports).+.rank(port)
         }
         fn placed(&mut self, places: &[Place]) {
-            for egress in &mut self.$($ports).+.egress {
-                egress.place = places[egress.peer as usize];
-            }
+            self.$($ports).+.place(places);
         }
         fn extension(&mut self, packet: &Packet, extension: &[u8]) {
-            self.$($ports).+.extensions.put(packet, extension);
+            self.$($ports).+.extensions_mut().put(packet, extension);
         }
         fn trajectory(&self) -> &Trajectory {
-            &self.$($ports).+.trajectory
+            self.$($ports).+.trajectory()
         }
     };
 }
@@ -169,7 +143,7 @@ impl Node for FabricNode {
 
     #[inline]
     fn local_key(&self) -> Key {
-        self.ports().next
+        self.ports().next()
     }
     fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
         match self {
@@ -200,10 +174,10 @@ impl Node for FabricNode {
         }
     }
     fn extension(&mut self, packet: &Packet, extension: &[u8]) {
-        self.ports_mut().extensions.put(packet, extension);
+        self.ports_mut().extensions_mut().put(packet, extension);
     }
     fn trajectory(&self) -> &Trajectory {
-        &self.ports().trajectory
+        self.ports().trajectory()
     }
     #[inline]
     fn run<P: Post<Packet>>(

@@ -1,4 +1,9 @@
 //! A run from beginning to end.
+mod ideal;
+mod outcome;
+pub mod retrace;
+mod stall;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -11,7 +16,6 @@ use crate::app::host_flows::HostFlows;
 use crate::check::audit;
 use crate::check::deadlock;
 use crate::check::explain::explain;
-use crate::check::stall::Quiet;
 use crate::ctx::Ctx;
 use crate::link::ports::{LONGEST_RUN, Ports};
 use crate::log::Records;
@@ -19,6 +23,7 @@ use crate::nic::host::Host;
 use crate::node::FabricNode;
 use crate::observe::taps::taps;
 use crate::packet::Packet;
+use crate::simulation::stall::Quiet;
 use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::user::UserFault;
@@ -80,15 +85,15 @@ const BATCH: u64 = 1 << 18;
 /// A fabric ready to run. A copy of it, between two stretches, runs on as it does; they share only what no event changes.
 #[derive(Clone)]
 pub struct Simulation {
-    pub(crate) engine: Engine<FabricNode>,
-    pub(crate) world: Arc<World>,
-    pub(crate) network: Network,
+    engine: Engine<FabricNode>,
+    world: Arc<World>,
+    network: Network,
     goal: u64,
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
     /// run looks for a deadlock.
     stall: u64,
     /// A gate that has been closed for so many picoseconds may be in a circle.
-    pub(crate) settled: u64,
+    settled: u64,
 }
 
 impl Simulation {
@@ -207,7 +212,7 @@ impl Simulation {
                 let (now, world) = (self.engine.now().as_ps(), &self.world);
                 self.engine.each_node(|_, node| node.close_crowds(now, world));
             }
-            self.engine.each_node(|_, node| batch.take_from(&mut node.ports_mut().records));
+            self.engine.each_node(|_, node| batch.take_from(node.ports_mut().records_mut()));
             batch.sort();
             sink(&batch).map_err(Violation::Sink)?;
             batch.clear();
@@ -224,12 +229,8 @@ impl Simulation {
         self.world.user.first_fault(|| {
             self.engine.nodes().into_iter().flat_map(|node| -> Box<dyn Iterator<Item = &UserFault>> {
                 match node {
-                    FabricNode::Host(host) => {
-                        Box::new(host.pacers.iter().filter_map(|pacer| pacer.user_fault()))
-                    }
-                    FabricNode::Switch(switch) => {
-                        Box::new(switch.chassis.user.iter().filter_map(|user| user.fault()))
-                    }
+                    FabricNode::Host(host) => Box::new(host.user_faults()),
+                    FabricNode::Switch(switch) => Box::new(switch.user_fault().into_iter()),
                 }
             })
         })
@@ -243,7 +244,7 @@ impl Simulation {
     fn totals(&self, end: End) -> Totals {
         let stats = self.engine.stats();
         let nodes = self.engine.nodes();
-        let ports: u64 = nodes.iter().map(|node| node.ports().egress.len() as u64).sum();
+        let ports: u64 = nodes.iter().map(|node| u64::from(node.ports().count())).sum();
         Totals {
             end,
             now: self.engine.now(),
@@ -293,7 +294,7 @@ impl Simulation {
         let (now, world) = (self.engine.now().as_ps(), &self.world);
         self.engine.each_node(|_, node| {
             let cx = &mut Ctx { now, world, post: &mut Nowhere };
-            if node.ports().next_sample <= now {
+            if node.ports().next_sample() <= now {
                 node.sample_until(cx);
             }
             node.close_periods(ends, cx);
@@ -308,7 +309,7 @@ impl Simulation {
         let nodes = self.engine.nodes();
         let breach = nodes
             .iter()
-            .filter_map(|node| node.ports().breach.as_ref())
+            .filter_map(|node| node.ports().breach())
             .min_by_key(|breach| (breach.time, breach.node))
             .expect("a node that fails keeps the reason");
         if let (What::Stuck, Err(stuck)) = (&breach.what, self.look_for_stuck(Time::from_ps(breach.time))) {

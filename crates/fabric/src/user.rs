@@ -69,7 +69,7 @@ impl UserFault {
 /// The functions while they run. A call that fails is kept where it was made.
 #[derive(Debug, Default)]
 pub(crate) struct User {
-    pub(crate) spec: UserSpec,
+    spec: UserSpec,
 }
 
 impl User {

@@ -5,13 +5,13 @@ use crate::spec::Spec;
 
 /// The flows, steps and ranks of each host, by index, and whether a flow's rate is sampled. Needed only to build the hosts.
 pub(crate) struct HostFlows {
-    pub(crate) sent: Vec<Vec<u32>>,
-    pub(crate) received: Vec<Vec<u32>>,
+    sent: Vec<Vec<u32>>,
+    received: Vec<Vec<u32>>,
     /// Numbers of the steps of each host.
-    pub(crate) steps: Vec<Vec<u32>>,
+    steps: Vec<Vec<u32>>,
     /// Numbers of the ranks of each host.
-    pub(crate) ranks: Vec<Vec<u32>>,
-    pub(crate) watched: Vec<bool>,
+    ranks: Vec<Vec<u32>>,
+    watched: Vec<bool>,
 }
 
 impl HostFlows {
@@ -38,5 +38,30 @@ impl HostFlows {
             ends.watched[*flow as usize] = true;
         }
         ends
+    }
+
+    /// The flows that a host sends.
+    pub(crate) fn sent(&self, host: usize) -> &[u32] {
+        &self.sent[host]
+    }
+
+    /// The flows that a host receives.
+    pub(crate) fn received(&self, host: usize) -> &[u32] {
+        &self.received[host]
+    }
+
+    /// The numbers of its steps.
+    pub(crate) fn steps(&self, host: usize) -> &[u32] {
+        &self.steps[host]
+    }
+
+    /// The numbers of its ranks.
+    pub(crate) fn ranks(&self, host: usize) -> &[u32] {
+        &self.ranks[host]
+    }
+
+    /// Whether the rate of a flow is sampled.
+    pub(crate) fn is_watched(&self, flow: u32) -> bool {
+        self.watched[flow as usize]
     }
 }

@@ -2,44 +2,43 @@
 
 use crate::node::FabricNode;
 use crate::packet::Packet;
-use crate::switch::chassis::Fabric;
 use crate::world::World;
 
 /// The first account that does not add up at this node, in words.
 pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
     let ports = node.ports();
     let mut held = 0;
-    for (at, queue) in ports.queues.iter().enumerate() {
+    for (at, queue) in ports.queues().iter().enumerate() {
         let (mut bytes, mut packets) = (0, 0);
         let waiting: Box<dyn Iterator<Item = &Packet>> = match node {
-            FabricNode::Host(_) => Box::new(ports.pool.iter(queue.fifo)),
+            FabricNode::Host(_) => Box::new(ports.pool().iter(*queue.fifo())),
             FabricNode::Switch(switch) => Box::new(switch.waiting(at)),
         };
         for packet in waiting {
             bytes += u64::from(packet.size);
             packets += 1;
         }
-        if bytes != u64::from(queue.bytes) {
-            return Err(format!("queue {at} counts {} B and holds {bytes} B", queue.bytes));
+        if bytes != u64::from(queue.bytes()) {
+            return Err(format!("queue {at} counts {} B and holds {bytes} B", queue.bytes()));
         }
-        let (port, class) = (at / ports.classes, at % ports.classes);
+        let (port, class) = ports.port_and_class(at);
         let ready = match node {
             FabricNode::Host(_) => packets > 0,
-            FabricNode::Switch(switch) => !switch.fabric.first_sizes(ports, at).is_empty(),
+            FabricNode::Switch(switch) => !switch.first_sizes(at).is_empty(),
         };
-        if ready != (ports.egress[port].waiting & (1 << class) != 0) {
+        if ready != (ports.egress(port).waiting() & (1 << class) != 0) {
             return Err(format!("port {port} does not know that class {class} holds {packets} packets"));
         }
         held += packets;
         if let FabricNode::Switch(switch) = node {
-            held += switch.fabric.waiting_at_ingress(&switch.chassis, at);
+            held += switch.waiting_at_ingress(at);
         }
     }
-    if held + ports.pool.free_slots() != ports.pool.slots() {
-        return Err(format!("{held} packets wait, but {} slots are taken", ports.pool.slots()));
+    if held + ports.pool().free_slots() != ports.pool().slots() {
+        return Err(format!("{held} packets wait, but {} slots are taken", ports.pool().slots()));
     }
     match node {
-        FabricNode::Host(host) => host.endpoint.as_ref().map_or(Ok(()), |endpoint| endpoint.check(ports)),
-        FabricNode::Switch(switch) => switch.fabric.check(&switch.chassis, world),
+        FabricNode::Host(host) => host.endpoint().map_or(Ok(()), |endpoint| endpoint.check(ports)),
+        FabricNode::Switch(switch) => switch.check(world),
     }
 }

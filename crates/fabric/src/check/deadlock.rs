@@ -51,7 +51,7 @@ pub(crate) fn find(nodes: &[&FabricNode], network: &Network, world: &World, befo
             let (below, scope) = (nodes[wait.node as usize], wait.scope);
             let waiting = node.first_sizes(wait.port, scope.class);
             if !below.ports().has_room(wait.ingress, scope.class, waiting) {
-                waits.insert((own.node, wait.port, scope), below.waits_for(wait.ingress, scope, world));
+                waits.insert((own.node(), wait.port, scope), below.waits_for(wait.ingress, scope, world));
             }
         }
     }
@@ -84,8 +84,7 @@ fn describe(circle: &[Gated], nodes: &[&FabricNode], network: &Network, world: &
     let mut flows = BTreeSet::new();
     for &(node, port, scope) in circle {
         if let FabricNode::Switch(switch) = nodes[node as usize] {
-            let data =
-                switch.waiting(switch.chassis.ports.at(port, scope.class)).filter(|packet| packet.is_data());
+            let data = switch.waiting(switch.ports().at(port, scope.class)).filter(|packet| packet.is_data());
             flows.extend(data.map(|packet| packet.flow));
         }
     }

@@ -125,26 +125,20 @@ fn occupancy(node: &FabricNode, world: &World, network: &Network) -> String {
     };
     let classes = usize::from(world.classes.count);
     if world.lossless == 0 && world.credits.is_none() {
-        let ports = &switch.chassis.ports;
-        let bytes =
-            ports.queues.chunks(classes).map(|of| of.iter().map(|queue| u64::from(queue.bytes)).sum());
-        let longest = bytes.zip(network.ports(ports.node)).max_by_key(|(bytes, _): &(u64, _)| *bytes);
+        let ports = switch.ports();
+        let bytes = (0..ports.count()).map(|port| {
+            let own = ports.at(port, 0);
+            ports.queues()[own..own + classes].iter().map(|queue| u64::from(queue.bytes())).sum()
+        });
+        let longest = bytes.zip(network.ports(ports.node())).max_by_key(|(bytes, _): &(u64, _)| *bytes);
         return longest.map_or_else(String::new, |(bytes, port)| {
             let to = &network.nodes()[port.peer as usize].name;
             format!("its longest queue, to {to}, holds {}", Bytes::new(bytes))
         });
     }
-    let mut held: Vec<(u64, usize)> = switch
-        .chassis
-        .memory
-        .accounts
-        .chunks(classes)
-        .enumerate()
-        .map(|(port, accounts)| (accounts.iter().map(|a| a.held.total()).sum(), port))
-        .collect();
-    held.sort_unstable_by(|a, b| b.cmp(a));
-    let busy = held.iter().filter(|(bytes, _)| *bytes > 0).count();
-    let worst = held.first().map_or(0, |(bytes, _)| *bytes);
+    let held = switch.held_by_port();
+    let busy = held.iter().filter(|bytes| **bytes > 0).count();
+    let worst = held.iter().max().copied().unwrap_or(0);
     format!(
         "{busy} of {} ingress ports hold packets, the fullest {}; every one may hold Xoff plus headroom",
         held.len(),

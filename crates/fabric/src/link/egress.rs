@@ -8,7 +8,7 @@ use backwater_units::{Bytes, Rate};
 #[repr(align(64))]
 pub(crate) struct Egress {
     /// When the frame on the wire has left completely.
-    pub(crate) busy_until: u64,
+    pub(super) busy_until: u64,
     delay: u64,
     /// How much of a frame must be in before the peer may forward it, in picoseconds on this link; more than any frame takes
     /// if the peer stores it first.
@@ -17,27 +17,27 @@ pub(crate) struct Egress {
     /// Picoseconds per byte where that is whole, else 0.
     ps_per_byte: u32,
     /// The node at the other end and where the engine keeps it.
-    pub(crate) peer: u32,
-    pub(crate) place: Place,
-    pub(crate) peer_port: u16,
+    pub(super) peer: u32,
+    pub(super) place: Place,
+    pub(super) peer_port: u16,
     /// Its detector among those of the world.
-    pub(crate) detector: u16,
+    detector: u16,
     /// A settled detector need not be shown a shorter queue: one more than [`backwater_control::detector::Detector::calm`], 0 to show
     /// it all.
-    pub(crate) calm: u32,
+    pub(super) calm: u32,
     /// Bit per class: packets wait.
-    pub(crate) waiting: u8,
+    pub(super) waiting: u8,
     /// Bit per class: the gate is closed.
-    pub(crate) paused: u8,
+    pub(super) paused: u8,
     /// Classes that the next PFC frame pauses and resumes upstream.
-    pub(crate) pfc_pause: u8,
-    pub(crate) pfc_resume: u8,
+    pub(super) pfc_pause: u8,
+    pub(super) pfc_resume: u8,
     /// Classes of which a credit update is to be sent upstream.
-    pub(crate) credit_due: u8,
+    pub(super) credit_due: u8,
     /// Classes whose next credit update has its timer set.
-    pub(crate) credit_armed: u8,
+    pub(super) credit_armed: u8,
     /// Class served last, for round robin.
-    pub(crate) turn: u8,
+    pub(super) turn: u8,
 }
 
 impl Egress {
@@ -112,6 +112,79 @@ impl Egress {
 
     pub(crate) const fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// When the frame on the wire has left completely.
+    #[inline]
+    pub(crate) const fn busy_until(&self) -> u64 {
+        self.busy_until
+    }
+
+    /// The classes of which packets wait: a bit each.
+    #[inline]
+    pub(crate) const fn waiting(&self) -> u8 {
+        self.waiting
+    }
+
+    /// The classes whose gate is closed: a bit each.
+    #[inline]
+    pub(crate) const fn paused(&self) -> u8 {
+        self.paused
+    }
+
+    /// Packets of a class wait.
+    #[inline]
+    pub(crate) const fn set_waiting(&mut self, class: u8) {
+        self.waiting |= 1 << class;
+    }
+
+    /// No packets of a class wait any more.
+    #[inline]
+    pub(crate) const fn clear_waiting(&mut self, class: u8) {
+        self.waiting &= !(1 << class);
+    }
+
+    /// Whether the frame that is to be sent first is a credit update.
+    #[inline]
+    pub(crate) const fn owes_credit(&self) -> bool {
+        self.credit_due != 0
+    }
+
+    /// The class served last.
+    #[inline]
+    pub(crate) const fn turn(&self) -> u8 {
+        self.turn
+    }
+
+    /// The detector of this number looks at the port: at queues that are not shorter than `from`.
+    pub(crate) fn watch(&mut self, detector: u16, from: u64) {
+        self.detector = detector;
+        self.calm = from.min(u64::from(u32::MAX)) as u32;
+    }
+
+    /// Queues that are not shorter than `from` are to be looked at, too.
+    pub(crate) fn watch_from(&mut self, from: u32) {
+        self.calm = self.calm.min(from);
+    }
+
+    /// The node at the other end.
+    pub(crate) const fn peer(&self) -> u32 {
+        self.peer
+    }
+
+    /// Where the engine keeps it.
+    pub(crate) const fn place(&self) -> Place {
+        self.place
+    }
+
+    pub(crate) const fn peer_port(&self) -> u16 {
+        self.peer_port
+    }
+
+    /// The number of its detector among those of the world.
+    #[inline]
+    pub(crate) const fn detector(&self) -> u16 {
+        self.detector
     }
 }
 

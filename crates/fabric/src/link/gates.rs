@@ -77,19 +77,51 @@ pub(crate) struct Gate {
     until: u64,
     since: u64,
     /// How long it has been closed in all, or its packets held back by the throttle of the NIC.
-    pub(crate) paused_ps: u64,
+    paused_ps: u64,
     /// What of it the throttle was.
     throttled_ps: u64,
-    pub(crate) state_since: u64,
-    pub(crate) in_state: [u64; 4],
-    pub(crate) pauses: u32,
-    pub(crate) ce_marks: u32,
-    pub(crate) ue_marks: u32,
+    state_since: u64,
+    in_state: [u64; 4],
+    pauses: u32,
+    ce_marks: u32,
+    ue_marks: u32,
     /// What came for this queue and was dropped.
-    pub(crate) dropped_packets: u64,
-    pub(crate) dropped_bytes: u64,
+    dropped_packets: u64,
+    dropped_bytes: u64,
     /// An expiry timer is in the heap.
     armed: bool,
+}
+
+impl Gate {
+    /// A packet that leaves by the queue is marked.
+    pub(crate) fn count_mark(&mut self, code: CodePoint) {
+        if code == CodePoint::Congestion {
+            self.ce_marks += 1;
+        } else {
+            self.ue_marks += 1;
+        }
+    }
+
+    /// A packet for the queue is dropped.
+    pub(crate) fn count_drop(&mut self, size: u16) {
+        self.dropped_packets += 1;
+        self.dropped_bytes += u64::from(size);
+    }
+
+    /// Packets marked CE and UE.
+    pub(crate) const fn marks(&self) -> (u32, u32) {
+        (self.ce_marks, self.ue_marks)
+    }
+
+    /// Packets and bytes dropped.
+    pub(crate) const fn drops(&self) -> (u64, u64) {
+        (self.dropped_packets, self.dropped_bytes)
+    }
+
+    /// How often it has been closed.
+    pub(crate) const fn pauses(&self) -> u32 {
+        self.pauses
+    }
 }
 
 impl Ports {

@@ -7,17 +7,51 @@ use crate::packet::Packet;
 /// One ingress port and class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
-    pub(crate) held: Ingress,
+    held: Ingress,
     /// Up to this much held nobody upstream need be notified: 0 while a PAUSE is outstanding.
-    pub(crate) calm: u32,
+    calm: u32,
     /// What `calm` is when none is: no threshold can be crossed below it, whatever the others hold.
     quiet: u32,
-    pub(crate) peak: u32,
-    pub(crate) pauses_sent: u32,
+    peak: u32,
+    pauses_sent: u32,
     /// Timed pauses: when to look again.
-    pub(crate) poll_at: u64,
-    pub(crate) poll_armed: bool,
-    pub(crate) outstanding: bool,
+    pub(super) poll_at: u64,
+    pub(super) poll_armed: bool,
+    pub(super) outstanding: bool,
+}
+
+impl Account {
+    /// Bytes held.
+    #[inline]
+    pub(crate) fn held(&self) -> u64 {
+        self.held.total()
+    }
+
+    /// Bytes of them in the headroom.
+    pub(crate) fn headroom(&self) -> u64 {
+        u64::from(self.held.headroom)
+    }
+
+    /// Whether nobody upstream need be notified if so many bytes come in.
+    #[inline]
+    pub(crate) fn stays_calm(&self, size: u16) -> bool {
+        self.held.total() + u64::from(size) <= u64::from(self.calm)
+    }
+
+    /// Whether a PAUSE is outstanding.
+    #[inline]
+    pub(crate) const fn is_outstanding(&self) -> bool {
+        self.outstanding
+    }
+
+    /// Most bytes held.
+    pub(crate) const fn peak(&self) -> u32 {
+        self.peak
+    }
+
+    pub(crate) const fn pauses_sent(&self) -> u32 {
+        self.pauses_sent
+    }
 }
 
 /// The packet memory of a switch with its ingress accounting.
@@ -25,27 +59,27 @@ pub(crate) struct Account {
 pub(crate) struct Memory {
     classes: usize,
     /// `accounts[port * classes + class]`
-    pub(crate) accounts: Vec<Account>,
-    pub(crate) thresholds: Vec<Threshold>,
+    pub(super) accounts: Vec<Account>,
+    thresholds: Vec<Threshold>,
     /// Bytes of all packets held, but for those of classes under credits.
-    pub(crate) used: u64,
+    used: u64,
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
-    pub(crate) shared: u64,
+    shared: u64,
     shared_is_stale: bool,
     /// Something was booked since the last look at the peaks.
     grown: bool,
-    pub(crate) capacity: u64,
+    capacity: u64,
     /// The least of all `quiet`.
     least_calm: u64,
     /// Dynamic thresholds: one that is nowhere more generous than any port's.
     tightest: Option<Threshold>,
     /// Accounts with a PAUSE outstanding.
-    pub(crate) outstanding: u32,
+    outstanding: u32,
     /// Ingress ports that each class holds paused, and when the last of them was let go.
-    pub(crate) holding: [u16; 8],
-    pub(crate) held_until: [u64; 8],
+    holding: [u16; 8],
+    held_until: [u64; 8],
     /// Classes under credits: their ingress ports are limited by what they grant, not here.
-    pub(crate) credited: u8,
+    credited: u8,
     /// No packet may pass the crossbar by.
     crossed: bool,
 }
@@ -89,6 +123,82 @@ impl Memory {
             credited,
             crossed,
         }
+    }
+
+    /// The account of the number that [`Ports::at`](crate::link::ports::Ports::at) gives for an ingress port and class.
+    #[inline]
+    pub(crate) fn account(&self, at: usize) -> &Account {
+        &self.accounts[at]
+    }
+
+    pub(crate) fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// Bytes of all packets held, but for those of classes under credits.
+    #[inline]
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
+    #[inline]
+    pub(crate) const fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Classes under credits: a bit each.
+    #[inline]
+    pub(crate) const fn credited(&self) -> u8 {
+        self.credited
+    }
+
+    /// Whether a class is under credits.
+    #[inline]
+    pub(crate) const fn is_credited(&self, class: u8) -> bool {
+        self.credited & (1 << class) != 0
+    }
+
+    /// Whether any PAUSE is outstanding.
+    pub(crate) const fn pauses(&self) -> bool {
+        self.outstanding > 0
+    }
+
+    /// What a port's headroom may hold.
+    pub(crate) fn most_headroom(&self, port: u16) -> u64 {
+        match self.thresholds[port as usize] {
+            Threshold::Dynamic { headroom, .. } => headroom,
+            Threshold::Static { .. } => 0,
+        }
+    }
+
+    /// An upstream port of a class has been short of credits until `now`.
+    pub(crate) const fn note_held_back(&mut self, class: u8, now: u64) {
+        self.held_until[class as usize] = now;
+    }
+
+    /// A packet is in the memory that no threshold counts.
+    #[inline]
+    pub(crate) fn occupy(&mut self, size: u16) {
+        self.used += u64::from(size);
+    }
+
+    /// An ingress port and class holds so many bytes more, whatever is in use in all.
+    #[inline]
+    pub(crate) fn charge(&mut self, at: usize, size: u16) {
+        let account = &mut self.accounts[at];
+        account.held.bytes += u32::from(size);
+        account.peak = account.peak.max(account.held.bytes);
+    }
+
+    /// It holds so many bytes less.
+    #[inline]
+    pub(crate) fn discharge(&mut self, at: usize, size: u16) {
+        self.accounts[at].held.bytes -= u32::from(size);
+    }
+
+    /// Bytes of its state.
+    pub(crate) fn state_bytes(&self) -> usize {
+        size_of_val(&*self.accounts) + size_of_val(&*self.thresholds)
     }
 
     /// Where a port and class stands.
@@ -256,6 +366,11 @@ impl Memory {
         self.used -= u64::from(size);
     }
 
+    /// The other end of an ingress port is told to wait.
+    pub(crate) fn count_pause(&mut self, at: usize) {
+        self.accounts[at].pauses_sent += 1;
+    }
+
     /// Books that a PAUSE (of `pause`, or until RESUME) or a RESUME is sent for a port and class at `now`.
     pub(crate) fn book(&mut self, port: u16, class: u8, decision: Decision, now: u64, pause: Option<Span>) {
         let account = &mut self.accounts[port as usize * self.classes + class as usize];
@@ -271,7 +386,9 @@ impl Memory {
             }
             _ => {}
         }
-        account.pauses_sent += u32::from(decision == Decision::Pause);
+        if decision == Decision::Pause {
+            self.count_pause(port as usize * self.classes + class as usize);
+        }
         self.outstanding += u32::from(decision == Decision::Pause && !before);
         self.outstanding -= u32::from(decision != Decision::Pause && before);
     }

@@ -28,12 +28,68 @@ pub(crate) const NIC: u16 = 0;
 /// One egress queue: a port's packets of one class, and the detector's registers for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Queue {
-    pub(crate) fifo: Fifo,
-    pub(crate) bytes: u32,
-    pub(crate) peak: u32,
-    pub(crate) sent_bytes: u64,
-    pub(crate) sent_packets: u64,
-    pub(crate) registers: Registers,
+    fifo: Fifo,
+    pub(super) bytes: u32,
+    peak: u32,
+    sent_bytes: u64,
+    sent_packets: u64,
+    pub(super) registers: Registers,
+}
+
+impl Queue {
+    /// Its packets, unless they stand elsewhere in a [`Pool`].
+    #[inline]
+    pub(crate) const fn fifo(&self) -> &Fifo {
+        &self.fifo
+    }
+
+    /// Bytes that wait.
+    #[inline]
+    pub(crate) const fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// A packet waits that stands elsewhere.
+    #[inline]
+    pub(crate) fn grow(&mut self, size: u16) {
+        self.bytes += u32::from(size);
+    }
+
+    /// Such a packet leaves.
+    #[inline]
+    pub(crate) fn shrink(&mut self, size: u16) {
+        self.bytes -= u32::from(size);
+    }
+
+    /// Counts a packet that starts to leave.
+    #[inline]
+    pub(crate) fn count(&mut self, size: u16) {
+        self.sent_bytes += u64::from(size);
+        self.sent_packets += 1;
+    }
+
+    pub(crate) const fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    pub(crate) const fn sent_packets(&self) -> u64 {
+        self.sent_packets
+    }
+
+    /// Most bytes that waited.
+    pub(crate) const fn peak(&self) -> u32 {
+        self.peak
+    }
+
+    #[inline]
+    pub(crate) const fn registers(&self) -> &Registers {
+        &self.registers
+    }
+
+    #[inline]
+    pub(crate) const fn registers_mut(&mut self) -> &mut Registers {
+        &mut self.registers
+    }
 }
 
 /// What a timer is for; ties of time and port are broken in this order.
@@ -74,7 +130,7 @@ pub(crate) enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timer {
     pub(crate) time: u64,
-    pub(crate) rank: u16,
+    rank: u16,
     pub(crate) purpose: Purpose,
     pub(crate) argument: u32,
 }
@@ -82,30 +138,30 @@ pub(crate) struct Timer {
 /// Ports of a node and its bookkeeping.
 #[derive(Clone)]
 pub(crate) struct Ports {
-    pub(crate) node: u32,
+    pub(super) node: u32,
     ties: Ties,
-    pub(crate) classes: usize,
-    pub(crate) egress: Vec<Egress>,
+    pub(super) classes: usize,
+    pub(super) egress: Vec<Egress>,
     /// `queues[port * classes + class]`, as are the gates.
-    pub(crate) queues: Vec<Queue>,
-    pub(crate) gates: Vec<Gate>,
-    pub(crate) pool: Pool,
+    pub(super) queues: Vec<Queue>,
+    pub(super) gates: Vec<Gate>,
+    pool: Pool,
     /// What travels beside the frames that are here.
-    pub(crate) extensions: Extensions,
+    extensions: Extensions,
     /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
     wakes: Vec<u64>,
     timers: BinaryHeap<Reverse<Timer>>,
-    pub(crate) next: Key,
-    pub(crate) trajectory: Trajectory,
+    next: Key,
+    trajectory: Trajectory,
     /// Frames of the links' flow control that arrived here.
-    pub(crate) link_frames: u64,
-    pub(crate) records: Records,
-    pub(crate) breach: Option<Breach>,
-    pub(crate) sampled: Vec<u16>,
-    pub(crate) next_sample: u64,
+    link_frames: u64,
+    pub(super) records: Records,
+    breach: Option<Breach>,
+    sampled: Vec<u16>,
+    next_sample: u64,
     /// Under credits: what each port may send and has to tell.
-    pub(crate) credits: Option<Box<Credits>>,
-    pub(crate) isolation_counts: IsolationCounts,
+    pub(super) credits: Option<Box<Credits>>,
+    isolation_counts: IsolationCounts,
 }
 
 const NO_WAKE: u64 = u64::MAX;
@@ -161,6 +217,166 @@ impl Ports {
         }
     }
 
+    /// Its number in the network.
+    #[inline]
+    pub(crate) const fn node(&self) -> u32 {
+        self.node
+    }
+
+    /// How many ports there are.
+    #[inline]
+    pub(crate) const fn count(&self) -> u16 {
+        self.egress.len() as u16
+    }
+
+    /// How many classes each of them has.
+    #[inline]
+    pub(crate) const fn classes(&self) -> usize {
+        self.classes
+    }
+
+    #[inline]
+    pub(crate) fn egress(&self, port: u16) -> &Egress {
+        &self.egress[port as usize]
+    }
+
+    #[inline]
+    pub(crate) fn egress_mut(&mut self, port: u16) -> &mut Egress {
+        &mut self.egress[port as usize]
+    }
+
+    /// All egress ports in order.
+    #[inline]
+    pub(crate) fn all_egress(&self) -> &[Egress] {
+        &self.egress
+    }
+
+    /// Where the engine keeps the nodes at the other ends.
+    pub(crate) fn place(&mut self, places: &[Place]) {
+        for egress in &mut self.egress {
+            egress.place = places[egress.peer as usize];
+        }
+    }
+
+    /// All egress queues: those of each port together, by class.
+    #[inline]
+    pub(crate) fn queues(&self) -> &[Queue] {
+        &self.queues
+    }
+
+    /// The queues of a port but that of the control frames.
+    #[inline]
+    pub(crate) fn data_queues(&self, port: u16) -> &[Queue] {
+        let first = self.at(port, 0);
+        &self.queues[first + 1..first + self.classes]
+    }
+
+    /// The queue of a number that [`at`](Self::at) gives.
+    #[inline]
+    pub(crate) fn queue(&self, at: usize) -> &Queue {
+        &self.queues[at]
+    }
+
+    #[inline]
+    pub(crate) fn queue_mut(&mut self, at: usize) -> &mut Queue {
+        &mut self.queues[at]
+    }
+
+    /// The gate of that queue.
+    #[inline]
+    pub(crate) fn gate(&self, at: usize) -> &Gate {
+        &self.gates[at]
+    }
+
+    pub(crate) fn gate_mut(&mut self, at: usize) -> &mut Gate {
+        &mut self.gates[at]
+    }
+
+    /// The memory in which packets wait here.
+    #[inline]
+    pub(crate) const fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    #[inline]
+    pub(crate) const fn pool_mut(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    #[inline]
+    pub(crate) const fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    #[inline]
+    pub(crate) const fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.extensions
+    }
+
+    /// What is recorded here.
+    #[inline]
+    pub(crate) const fn records_mut(&mut self) -> &mut Records {
+        &mut self.records
+    }
+
+    pub(crate) const fn isolation_counts(&self) -> &IsolationCounts {
+        &self.isolation_counts
+    }
+
+    #[inline]
+    pub(crate) const fn isolation_counts_mut(&mut self) -> &mut IsolationCounts {
+        &mut self.isolation_counts
+    }
+
+    /// Whether the links are under credits.
+    #[inline]
+    pub(crate) const fn has_credits(&self) -> bool {
+        self.credits.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn credits(&self) -> Option<&Credits> {
+        self.credits.as_deref()
+    }
+
+    /// The next local event.
+    #[inline]
+    pub(crate) const fn next(&self) -> Key {
+        self.next
+    }
+
+    #[inline]
+    pub(crate) const fn trajectory(&self) -> &Trajectory {
+        &self.trajectory
+    }
+
+    /// A frame of the links' flow control has arrived.
+    #[inline]
+    pub(crate) const fn note_link_frame(&mut self) {
+        self.link_frames += 1;
+    }
+
+    /// The first broken invariant.
+    pub(crate) const fn breach(&self) -> Option<&Breach> {
+        self.breach.as_ref()
+    }
+
+    /// How many of its ports have samples taken of their queues.
+    pub(crate) const fn sampled(&self) -> usize {
+        self.sampled.len()
+    }
+
+    /// The node has something else to sample, from the start on.
+    pub(crate) const fn sample_from_start(&mut self) {
+        self.next_sample = 0;
+    }
+
+    /// When samples are due next.
+    #[inline]
+    pub(crate) const fn next_sample(&self) -> u64 {
+        self.next_sample
+    }
+
     #[inline]
     pub(crate) const fn rank(&self, port: u16) -> u16 {
         self.ties.rank(port)
@@ -169,6 +385,12 @@ impl Ports {
     #[inline]
     pub(crate) const fn at(&self, port: u16, class: u8) -> usize {
         port as usize * self.classes + class as usize
+    }
+
+    /// The port and the class of a queue's number.
+    #[inline]
+    pub(crate) const fn port_and_class(&self, at: usize) -> (u16, u8) {
+        ((at / self.classes) as u16, (at % self.classes) as u8)
     }
 
     /// Wakes `port` at `time`, instead of when it was to be woken before.
@@ -377,6 +599,22 @@ impl Ports {
         let egress = &self.egress[port as usize];
         let ready = egress.waiting & open;
         (ready != 0).then(|| pick(ready, egress.turn, round_robin))
+    }
+
+    /// Counts a packet that starts to leave. A packet that need not wait has had its turn, too.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, port: u16, packet: &Packet) {
+        self.leaves_calmly(port, packet, 0);
+    }
+
+    /// The same; whether the queue is so short, and what the detector has seen `now` so settled, that it need not be shown the packet.
+    #[inline]
+    pub(crate) fn leaves_calmly(&mut self, port: u16, packet: &Packet, now: u64) -> bool {
+        let at = self.at(port, packet.class);
+        let (queue, egress) = (&mut self.queues[at], &mut self.egress[port as usize]);
+        queue.count(packet.size);
+        egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
+        queue.bytes < egress.calm && queue.registers.is_settled(Time::from_ps(now))
     }
 
     /// Takes the first packet of the class that has its turn.

@@ -23,7 +23,7 @@ impl Host {
             delivered.arrived(packet, payload, &mut self.ports, cx);
         }
         if cx.world.follows(packet.flow) {
-            self.ports.records.arrived.push(ArrivedRecord {
+            self.ports.records_mut().arrived.push(ArrivedRecord {
                 time: Time::from_ps(packet.time),
                 flow: packet.flow,
                 seq,
@@ -44,7 +44,7 @@ impl Host {
             _ if entry.is_endless() => Time::MAX,
             _ => self.start_of(slot, cx.world),
         };
-        self.ports.records.injected.push(InjectedRecord {
+        self.ports.records_mut().injected.push(InjectedRecord {
             time: Time::from_ps(cx.now),
             made,
             flow,

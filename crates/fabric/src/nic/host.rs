@@ -13,7 +13,7 @@ use crate::nic::isolation::Notified;
 use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
-use crate::nic::reorder::Reorder;
+use crate::nic::reorder::{Counts, Reorder};
 use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
 use crate::packet::{Kind, Packet};
@@ -25,43 +25,44 @@ use crate::transport::roce::connection::Connection;
 use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 use crate::transport::roce::queue_pairs;
+use crate::user::UserFault;
 use crate::world::World;
 
 #[derive(Clone)]
 pub(crate) struct Host {
-    pub(crate) ports: Ports,
-    pub(crate) senders: Vec<Sender>,
+    pub(super) ports: Ports,
+    pub(super) senders: Vec<Sender>,
     /// One for each sender, or for all those of a connection.
-    pub(crate) pacers: Vec<Pacer>,
-    pub(crate) receivers: Vec<Receiver>,
+    pub(super) pacers: Vec<Pacer>,
+    pub(super) receivers: Vec<Receiver>,
     /// Notification points: one for each receiver, or for all those of a connection. Empty if nobody notifies.
-    pub(crate) notifiers: Vec<Notify>,
-    pub(crate) connections: Vec<Connection>,
+    pub(super) notifiers: Vec<Notify>,
+    pub(super) connections: Vec<Connection>,
     /// The senders in order of their starts, if that is not the order of their numbers.
     order: Vec<u32>,
     /// How many of them have started.
     started: u32,
     /// The queue pairs that have something to send.
-    pub(crate) pacing_queue: PacingQueue,
-    pub(crate) watched: Vec<u32>,
+    pub(super) pacing_queue: PacingQueue,
+    watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
-    pub(crate) notified: Notified,
+    pub(super) notified: Notified,
     /// What holds it back when it uses many credits.
-    pub(crate) throttle: Option<Box<Throttle>>,
+    pub(super) throttle: Option<Box<Throttle>>,
     /// What it has beside queue pairs.
-    pub(crate) transports: Transports,
+    pub(super) transports: Transports,
     /// What starts flows that depend on others.
-    pub(crate) steps: Option<Box<Steps>>,
+    pub(super) steps: Option<Box<Steps>>,
     /// Its ranks.
-    pub(crate) ranks: Option<Box<Ranks>>,
+    pub(super) ranks: Option<Box<Ranks>>,
     /// Where what comes in waits, if the host is slower than its link.
-    pub(crate) endpoint: Option<Box<Endpoint>>,
+    pub(super) endpoint: Option<Box<Endpoint>>,
     /// What sorts data, if the fabric spreads packets of a flow.
-    pub(crate) reorder: Option<Box<Reorder>>,
+    pub(super) reorder: Option<Box<Reorder>>,
     /// Data does not simply go on: there is an `endpoint`, or a `reorder`.
     detour: bool,
     /// What came in this period, if that is recorded.
-    pub(crate) delivered: Option<Box<Delivered>>,
+    pub(super) delivered: Option<Box<Delivered>>,
 }
 
 impl Node for Host {
@@ -92,17 +93,17 @@ impl Node for Host {
         let now = packet.time;
         if self.detour && packet.is_data() {
             self.before_data(packet, cx);
-        } else if self.ports.credits.is_some() && !packet.is_flow_control() {
+        } else if self.ports.has_credits() && !packet.is_flow_control() {
             self.ports.consume(packet);
         }
         match packet.kind {
             Kind::Credit => {
-                self.ports.link_frames += 1;
+                self.ports.note_link_frame();
                 self.ports.take_credit(packet);
                 self.credits_came(packet.class, cx);
             }
             Kind::Pfc => {
-                self.ports.link_frames += 1;
+                self.ports.note_link_frame();
                 if self.ports.obey(packet, cx) != 0 {
                     self.send_next(cx);
                 } else {
@@ -129,14 +130,14 @@ impl Node for Host {
                 }
             }
             Kind::Cim => {
-                self.ports.link_frames += 1;
+                self.ports.note_link_frame();
                 self.on_cim(packet, cx);
             }
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
                 let sender = &self.senders[slot as usize];
-                self.pacers[sender.pacer as usize].notified(sender.kind, packet.echo, now, world);
+                self.pacers[sender.pacer() as usize].notified(sender.kind(), packet.echo, now, world);
             }
             _ => self.on_frame(packet, cx),
         }
@@ -160,9 +161,9 @@ impl Node for Host {
             }
             Purpose::Notify => {
                 let receiver = &self.receivers[timer.argument as usize];
-                let config = world.pairs[usize::from(receiver.kind)].notify.as_ref();
+                let config = world.pairs[usize::from(receiver.kind())].notify.as_ref();
                 let config = config.expect("CNP timers are set only with a notification point");
-                let (flow, kind, notes) = (receiver.flow, receiver.kind, receiver.notes);
+                let (flow, kind, notes) = (receiver.flow(), receiver.kind(), receiver.notes());
                 if let Some(code) = self.notifiers[notes as usize].on_timer(config, Time::from_ps(timer.time))
                 {
                     self.send_cnp(flow, kind, code, cx);
@@ -189,12 +190,12 @@ impl Node for Host {
 impl Host {
     pub(crate) fn new(node: u32, spec: &Spec, ends: &HostFlows, ports: Ports, world: &World) -> Self {
         let host = spec.network.host_index(node).expect("a host") as usize;
-        let line = ports.egress[usize::from(NIC)].rate();
-        let (senders, pacers, connections) = queue_pairs::sending(&ends.sent[host], line, world);
-        let (receivers, notifiers) = queue_pairs::receiving(&ends.received[host], world);
-        let steps = Steps::new(&ends.steps[host], &spec.steps, senders.len(), world);
+        let line = ports.egress(NIC).rate();
+        let (senders, pacers, connections) = queue_pairs::sending(ends.sent(host), line, world);
+        let (receivers, notifiers) = queue_pairs::receiving(ends.received(host), world);
+        let steps = Steps::new(ends.steps(host), &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
-            .filter(|i| ends.watched[senders[*i as usize].flow as usize])
+            .filter(|i| ends.is_watched(senders[*i as usize].flow()))
             .collect::<Vec<_>>();
         let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
         let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
@@ -202,9 +203,9 @@ impl Host {
             (spec.switch.balancing != Balancing::Ecmp).then(|| Box::new(Reorder::new(receivers.len())));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
         // Those of ranks are set up before the programs run.
-        let is_standing = |sender: &&Sender| world.flows[sender.flow as usize].pacing == Pacing::Messages;
-        let standing = senders.iter().filter(is_standing).map(|sender| sender.pacer);
-        let pacing_queue = PacingQueue::new(world.nic.scheduler, ports.classes, pacers.len(), standing);
+        let is_standing = |sender: &&Sender| world.flows[sender.flow() as usize].pacing == Pacing::Messages;
+        let standing = senders.iter().filter(is_standing).map(Sender::pacer);
+        let pacing_queue = PacingQueue::new(world.nic.scheduler, ports.classes(), pacers.len(), standing);
         let mut this = Self {
             detour: endpoint.is_some() || reorder.is_some(),
             endpoint,
@@ -227,7 +228,7 @@ impl Host {
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
-            this.ports.next_sample = 0;
+            this.ports.sample_from_start();
         }
         if let Some((start, _)) = this.next_start(world) {
             this.ports.set_timer(start, NIC, Purpose::Start, 0);
@@ -241,6 +242,79 @@ impl Host {
         this
     }
 
+    #[inline]
+    pub(crate) const fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    #[inline]
+    pub(crate) const fn ports_mut(&mut self) -> &mut Ports {
+        &mut self.ports
+    }
+
+    /// The sending half of the queue pair of a slot.
+    pub(crate) fn sender(&self, slot: u32) -> &Sender {
+        &self.senders[slot as usize]
+    }
+
+    /// The receiving halves of its queue pairs.
+    pub(crate) fn receivers(&self) -> &[Receiver] {
+        &self.receivers
+    }
+
+    /// What holds it back when it uses many credits.
+    pub(crate) fn throttle(&self) -> Option<&Throttle> {
+        self.throttle.as_deref()
+    }
+
+    pub(crate) fn ranks(&self) -> Option<&Ranks> {
+        self.ranks.as_deref()
+    }
+
+    /// Its receive queue, if it is slower than its link.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_deref()
+    }
+
+    /// What came early at the receiver of a slot.
+    pub(crate) fn reordered(&self, slot: u32) -> Counts {
+        self.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(slot))
+    }
+
+    /// Calls of functions of the user's that failed.
+    pub(crate) fn user_faults(&self) -> impl Iterator<Item = &UserFault> {
+        self.pacers.iter().filter_map(|pacer| pacer.user_fault())
+    }
+
+    /// Records per sampling instant, beside those of its queues.
+    pub(crate) fn observed(&self, world: &World) -> u64 {
+        self.watched.len() as u64
+            + u64::from(self.endpoint.is_some() && world.endpoints)
+            + u64::from(self.throttle.is_some() && world.throttle_sums)
+            + self.transports.observed()
+    }
+
+    /// Records the periods of what it got, and of its receive queue, that are over at `now`, and the open one if the run `ends`.
+    pub(crate) fn close_periods<P: Post<Packet>>(&mut self, ends: bool, cx: &mut Ctx<'_, P>) {
+        self.turn_sums(cx);
+        self.turn_stream_sums(ends, cx);
+        if ends {
+            self.close_sums(cx);
+        }
+        if let Some(throttle) = &mut self.throttle {
+            throttle.observe(&mut self.ports, cx);
+            if ends {
+                throttle.close(&mut self.ports, cx);
+            }
+        }
+        if let Some(delivered) = &mut self.delivered {
+            delivered.turn(&mut self.ports, cx);
+            if ends {
+                delivered.close(&mut self.ports, cx);
+            }
+        }
+    }
+
     /// The next sender that starts, and when.
     fn next_start(&self, world: &World) -> Option<(u64, u32)> {
         let slot = match self.order.get(self.started as usize) {
@@ -248,7 +322,7 @@ impl Host {
             None => self.started,
         };
         let sender = self.senders.get(slot as usize)?;
-        let start = world.flows[sender.flow as usize].start;
+        let start = world.flows[sender.flow() as usize].start;
         // Those that depend on others come last.
         (start < Time::MAX).then_some((start.as_ps(), slot))
     }
@@ -273,9 +347,9 @@ impl Host {
             return;
         }
         let sender = &mut self.senders[pair as usize];
-        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer);
-        sender.source_delay.start(now, self.ports.closed_for(NIC, class, now));
-        let ready = match sender.connection {
+        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
+        sender.source_delay_mut().start(now, self.ports.closed_for(NIC, class, now));
+        let ready = match sender.connection() {
             OWN_CONNECTION => Some((sender.first_due(now), pair)),
             connection => {
                 self.connections[connection as usize].start(pair);
@@ -300,16 +374,16 @@ impl Host {
         let next = connection.begin()?;
         let sender = &mut self.senders[next as usize];
         sender.begin_message(world);
-        let source_delay = &mut sender.source_delay;
-        let due = connection.due.max(source_delay.since());
-        source_delay.follow(connection.free_at, self.ports.closed_for(NIC, class, now));
+        let source_delay = sender.source_delay_mut();
+        let due = connection.due().max(source_delay.since());
+        source_delay.follow(connection.free_at(), self.ports.closed_for(NIC, class, now));
         Some((due, next))
     }
 
     /// Samples of the NIC's queues and of the watched queue pairs that are due before an event at `now`.
     #[inline]
     pub(crate) fn sample_until<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if self.ports.next_sample <= cx.now {
+        if self.ports.next_sample() <= cx.now {
             self.sample_rates(cx);
             self.ports.sample_until(cx);
         }
@@ -319,13 +393,13 @@ impl Host {
     fn sample_rates<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         for &slot in &self.watched {
             let sender = &self.senders[slot as usize];
-            let pacer = &self.pacers[sender.pacer as usize];
+            let pacer = &self.pacers[sender.pacer() as usize];
             let start = self.start_of(slot, cx.world).as_ps();
-            let mut at = self.ports.next_sample;
+            let mut at = self.ports.next_sample();
             while at <= cx.now {
                 if at >= start {
-                    let (time, rate) = (Time::from_ps(at), pacer.rate(sender.kind, at, cx.world));
-                    self.ports.records.rates.push(RateRecord { time, flow: sender.flow, rate });
+                    let (time, rate) = (Time::from_ps(at), pacer.rate(sender.kind(), at, cx.world));
+                    self.ports.records_mut().rates.push(RateRecord { time, flow: sender.flow(), rate });
                     cx.post.recorded(1);
                 }
                 at += cx.world.sample;

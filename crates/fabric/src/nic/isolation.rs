@@ -37,19 +37,19 @@ impl Notified {
     /// The class in which a queue pair's packets leave now.
     #[inline]
     pub(crate) fn class_of(&self, sender: &Sender, world: &World) -> u8 {
-        if self.entries.is_empty() { sender.class } else { self.class_when_notified(sender, world) }
+        if self.entries.is_empty() { sender.class() } else { self.class_when_notified(sender, world) }
     }
 
     #[cold]
     fn class_when_notified(&self, sender: &Sender, world: &World) -> u8 {
         match &world.isolation {
             Some(rules)
-                if sender.class == rules.lanes.monitored
+                if sender.class() == rules.lanes.monitored
                     && self.entries.iter().any(|entry| entry.concerns(sender, rules, world)) =>
             {
                 rules.lanes.congested
             }
-            _ => sender.class,
+            _ => sender.class(),
         }
     }
 
@@ -77,8 +77,8 @@ impl Notified {
 impl Entry {
     fn concerns(&self, sender: &Sender, rules: &Rules, world: &World) -> bool {
         match rules.key {
-            KeyKind::Root => self.behind[sender.dst as usize / 64] >> (sender.dst % 64) & 1 == 1,
-            kind => world.key(kind, sender.flow, sender.dst) == self.key,
+            KeyKind::Root => self.behind[sender.dst() as usize / 64] >> (sender.dst() % 64) & 1 == 1,
+            kind => world.key(kind, sender.flow(), sender.dst()) == self.key,
         }
     }
 }
@@ -105,7 +105,7 @@ impl Host {
             self.ports.set_timer(until, NIC, Purpose::Forget, 0);
         }
         if rules.key == KeyKind::Root {
-            let behind = behind(self.ports.node, cim.seq, cx.world);
+            let behind = behind(self.ports.node(), cim.seq, cx.world);
             self.notified.entries.last_mut().expect("pushed above").behind = behind;
         }
         self.note_notified(IsolationEvent::Allocated, (rules.key, key), cim.seq, cx);
@@ -159,7 +159,7 @@ impl Host {
         let to = if from == rules.lanes.monitored { rules.lanes.congested } else { rules.lanes.monitored };
         let closed = [from, to].map(|class| self.ports.closed_for(NIC, class, now));
         for entry in moved {
-            self.senders[entry.pair as usize].source_delay.change_gates(closed[0], closed[1]);
+            self.senders[entry.pair as usize].source_delay_mut().change_gates(closed[0], closed[1]);
             self.pacing_queue.push_entry(to, entry);
         }
     }

@@ -19,11 +19,11 @@ pub(crate) struct PacingQueue {
 /// A queue pair whose next packet is due at `due`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) due: u64,
+    due: u64,
     /// Breaks ties of `due`: the queue pair's number where they take turns, else that of what it sends.
     number: u32,
     /// The sender whose packet it is.
-    pub(crate) pair: u32,
+    pub(super) pair: u32,
 }
 
 /// No number yet.

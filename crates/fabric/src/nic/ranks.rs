@@ -31,8 +31,7 @@ impl Host {
     #[cold]
     pub(crate) fn local_message<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
-            let from = ranks.own[rank as usize].local.pop_front();
-            let (from, message) = from.expect("its timer was set for it");
+            let (from, message) = ranks.take_local(rank);
             ranks.arrives(rank, from, &message, cx.now, cx.world, &mut self.ports);
         }
         self.after_ranks(cx);
@@ -42,7 +41,7 @@ impl Host {
     #[cold]
     pub(crate) fn message_came<P: Post<Packet>>(&mut self, slot: u32, seq: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
-            let (rank, from) = ranks.from[slot as usize];
+            let (rank, from) = ranks.received_for(slot);
             let (word, op) = frame::unpack(seq);
             let size = ranks.size_of(rank, from, word, op, cx.world);
             ranks.arrives(rank, from, &Message { word, op, size }, cx.now, cx.world, &mut self.ports);
@@ -57,8 +56,7 @@ impl Host {
             && let Some(message) = self.senders[slot as usize].message()
             && matches!(message.word, Word::Eager | Word::Data)
         {
-            let rank = ranks.owner[slot as usize];
-            ranks.own[rank as usize].leaving.push(std::cmp::Reverse((end, message.op)));
+            let rank = ranks.leaves(slot, message, end);
             self.ports.set_timer(end, NIC, Purpose::Gone, rank);
         }
     }
@@ -66,25 +64,25 @@ impl Host {
     /// What the ranks have done in this event gets to the queue pairs, the records and the run.
     fn after_ranks<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let Some(ranks) = &mut self.ranks else { return };
-        if ranks.recorded > 0 {
-            cx.post.recorded(std::mem::take(&mut ranks.recorded));
+        let (recorded, ended, broken) = ranks.take_outcome();
+        let mut given = ranks.take_given();
+        if recorded > 0 {
+            cx.post.recorded(recorded);
         }
-        for _ in 0..std::mem::take(&mut ranks.ended) {
+        for _ in 0..ended {
             cx.post.complete();
         }
-        if let Some(what) = ranks.broken.take() {
+        if let Some(what) = broken {
             self.ports.fail(cx.now, NIC, what, cx);
         }
-        if self.ranks.as_ref().is_some_and(|ranks| ranks.given.is_empty()) {
+        if given.is_empty() {
             return;
         }
-        let mut given = self.ranks.as_mut().map(|ranks| std::mem::take(&mut ranks.given)).unwrap_or_default();
         for (slot, message) in given.drain(..) {
             self.give_to_pair(slot, message, cx.now, cx.world);
         }
         if let Some(ranks) = &mut self.ranks {
-            // It keeps its memory.
-            ranks.given = given;
+            ranks.recycle(given);
         }
         self.send_next(cx);
     }
@@ -93,11 +91,11 @@ impl Host {
     fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
         self.book_throttled(now);
         let sender = &mut self.senders[slot as usize];
-        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer);
-        let number = sender.connection;
+        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
+        let number = sender.connection();
         let connection = &mut self.connections[number as usize];
         if connection.is_idle() {
-            sender.source_delay.start(now, self.ports.closed_for(NIC, class, now));
+            sender.source_delay_mut().start(now, self.ports.closed_for(NIC, class, now));
         }
         sender.give(message, now);
         connection.start(slot);

@@ -23,15 +23,15 @@ impl Host {
     fn take_data<P: Post<Packet>, const EARLY: bool>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
-        let (now, before) = (packet.time, receiver.received);
+        let (now, before) = (packet.time, receiver.received());
         match receiver.on_data(packet.seq, packet.code, packet.size, now, cx.world) {
             Verdict::OutOfOrder => {
-                let what = What::Order(packet.flow, receiver.packets, packet.number());
+                let what = What::Order(packet.flow, receiver.packets(), packet.number());
                 self.ports.fail(now, packet.port, what, cx);
             }
             Verdict::Fine { last, ack } => {
-                let (seq, kind, notes) = (receiver.packets, receiver.kind, receiver.notes);
-                let payload = receiver.received - before;
+                let (seq, kind, notes) = (receiver.packets(), receiver.kind(), receiver.notes());
+                let payload = receiver.received() - before;
                 let message = last && receiver.goes_on();
                 if last && !message {
                     cx.post.complete();
@@ -60,8 +60,8 @@ impl Host {
                         None => packet.class,
                     };
                     let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, cx.world);
-                    if !self.ports.extensions.is_empty() {
-                        self.ports.extensions.answer(packet, &frame);
+                    if !self.ports.extensions().is_empty() {
+                        self.ports.extensions_mut().answer(packet, &frame);
                     }
                     self.send_control(&frame, cx);
                 }
@@ -104,7 +104,7 @@ impl Host {
         // The control class, whose gate never closes, for ACKs that no PAUSE holds; switches see their own.
         let class = if cx.world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
         self.ports.enqueue_in(NIC, class, frame);
-        if self.ports.credits.is_some() {
+        if self.ports.has_credits() {
             // Credits that are too few for data may do for this.
             self.fed(frame.class, cx);
         }
@@ -117,9 +117,9 @@ impl Host {
     pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, cx: &mut Ctx<'_, P>) {
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
-        let (kind, queue_pair) = (sender.kind, sender.pacer);
+        let (kind, queue_pair) = (sender.kind(), sender.pacer());
         if let Some(window) = sender.window_mut() {
-            let telemetry = self.ports.extensions.take(ack);
+            let telemetry = self.ports.extensions_mut().take(ack);
             let telemetry = telemetry.as_ref().map_or(&[][..], |written| written.bytes());
             let pacer = &mut self.pacers[queue_pair as usize];
             if let Some(due) = window.acknowledged(ack, telemetry, kind, pacer, cx.world) {
@@ -130,8 +130,8 @@ impl Host {
             return;
         }
         let rtt = sender.round_trip(ack.seq, ack.time);
-        let pacer = &mut self.pacers[sender.pacer as usize];
-        pacer.informed(sender.kind, ack.echo, rtt, ack.time, cx.world);
+        let pacer = &mut self.pacers[sender.pacer() as usize];
+        pacer.informed(sender.kind(), ack.echo, rtt, ack.time, cx.world);
     }
 }
 

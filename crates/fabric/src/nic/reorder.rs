@@ -94,7 +94,7 @@ impl Host {
     pub(crate) fn before_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         if self.endpoint.is_some() {
             self.drain_due(cx);
-        } else if self.ports.credits.is_some() {
+        } else if self.ports.has_credits() {
             self.ports.consume(packet);
         }
     }
@@ -103,11 +103,11 @@ impl Host {
     #[inline(never)]
     pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
-        let beside = self.receivers[slot as usize].messages && packet.seq & LAST != 0;
-        let beside = if beside { self.ports.extensions.take(packet) } else { None };
+        let beside = self.receivers[slot as usize].has_messages() && packet.seq & LAST != 0;
+        let beside = if beside { self.ports.extensions_mut().take(packet) } else { None };
         let number = beside.and_then(|it| it.bytes().try_into().ok()).map(u32::from_le_bytes);
         let number = number.unwrap_or_else(|| packet.number());
-        if self.reorder.is_some() && number > self.receivers[slot as usize].packets {
+        if self.reorder.is_some() && number > self.receivers[slot as usize].packets() {
             self.notify_early(slot, packet, cx);
             self.reorder.as_mut().expect("just seen").keep(slot, number, packet);
             return;
@@ -115,7 +115,7 @@ impl Host {
         self.on_data(packet, cx);
         let now = packet.time;
         while let Some(reorder) = &mut self.reorder
-            && let Some(next) = reorder.take(slot, self.receivers[slot as usize].packets)
+            && let Some(next) = reorder.take(slot, self.receivers[slot as usize].packets())
         {
             self.on_early_data(&Packet { time: now, ..next }, cx);
         }
@@ -124,7 +124,7 @@ impl Host {
     /// A mark is answered when it comes, not when its packet's turn has come.
     fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let receiver = &self.receivers[slot as usize];
-        let (kind, notes) = (receiver.kind, receiver.notes);
+        let (kind, notes) = (receiver.kind(), receiver.notes());
         let Some(config) = &cx.world.pairs[usize::from(kind)].notify else { return };
         let now = packet.time;
         match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {

@@ -35,10 +35,10 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     /// It cannot leave before this.
-    pub(crate) ready: u64,
+    pub(super) ready: u64,
     /// Since when it is due: of those that can leave, the one that has been due for longest goes first.
     since: u64,
-    pub(crate) class: u8,
+    class: u8,
     source: Source,
 }
 
@@ -59,9 +59,9 @@ impl Host {
     /// Sends what the port may send now, and arranges to be woken for what comes after it.
     #[inline]
     pub(crate) fn send_next<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        if egress.busy_until <= cx.now {
-            if self.ports.credits.is_some() {
+        let egress = self.ports.egress(NIC);
+        if egress.busy_until() <= cx.now {
+            if self.ports.has_credits() {
                 if self.send_by_credit(cx) {
                     return;
                 }
@@ -85,7 +85,7 @@ impl Host {
     #[inline(never)]
     fn send_by_credit<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> bool {
         let held = if self.throttle.is_some() { self.held(cx) } else { 0 };
-        if self.ports.egress[usize::from(NIC)].owes_frame() {
+        if self.ports.egress(NIC).owes_frame() {
             let sent = self.ports.transmit_credit(NIC, cx);
             if sent.short {
                 self.note_short(sent.class, cx);
@@ -103,7 +103,7 @@ impl Host {
     /// Sends the first frame for which there are credits, of classes that are not `held`.
     fn send_what_fits<P: Post<Packet>>(&mut self, held: u8, cx: &mut Ctx<'_, P>) {
         loop {
-            let open = !(self.ports.egress[usize::from(NIC)].paused | held);
+            let open = !(self.ports.egress(NIC).paused() | held);
             let Some(offer) = self.peek(open, cx.now, cx.now, cx.world) else { return };
             let Some(size) = self.size(&offer, cx.world).filter(|_| offer.ready <= cx.now) else { return };
             if self.ports.opens(NIC, offer.class, size) == Opens::Now {
@@ -171,7 +171,7 @@ impl Host {
                 let packet = self.ports.dequeue_in_turn(NIC, offer.class);
                 self.count_sent(&packet);
                 self.ports.inject(&packet, cx);
-                if self.ports.credits.is_some() {
+                if self.ports.has_credits() {
                     self.ports.spend_credit(NIC, &packet, None);
                 }
             }
@@ -184,7 +184,7 @@ impl Host {
     /// Sends what [`Host::peek`] offers, if it can leave now.
     #[inline(never)]
     fn send_offered<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let open = !self.ports.egress[usize::from(NIC)].paused;
+        let open = !self.ports.egress(NIC).paused();
         if let Some(offer) = self.peek(open, cx.now, cx.now, cx.world)
             && offer.ready <= cx.now
         {
@@ -196,8 +196,7 @@ impl Host {
     /// hop. [`Host::send_next`] has seen that no frame waits in a queue.
     #[inline]
     fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if let Some((class, due, pair)) =
-            self.pacing_queue.next(!self.ports.egress[usize::from(NIC)].paused, cx.now)
+        if let Some((class, due, pair)) = self.pacing_queue.next(!self.ports.egress(NIC).paused(), cx.now)
             && due <= cx.now
         {
             self.send_data(class, due, pair, cx);
@@ -206,9 +205,9 @@ impl Host {
 
     /// Whether anything will be sent if nothing happens: at once, or at an instant that is known.
     pub(crate) fn has_next(&mut self, now: u64, world: &World) -> bool {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        let open = !egress.paused;
-        egress.waiting & open != 0 || self.next_due(open, now, world).is_some()
+        let egress = self.ports.egress(NIC);
+        let open = !egress.paused();
+        egress.waiting() & open != 0 || self.next_due(open, now, world).is_some()
     }
 
     /// An update of a class has arrived.
@@ -232,11 +231,11 @@ impl Host {
 
     /// Opens a closed gate if there are credits for the frame that leaves next of its class, or none is known. Whether it did.
     fn reopen<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) -> bool {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        if egress.paused & (1 << class) == 0 {
+        let egress = self.ports.egress(NIC);
+        if egress.paused() & (1 << class) == 0 {
             return false;
         }
-        let next = self.peek(1 << class, egress.busy_until.max(cx.now), cx.now, cx.world);
+        let next = self.peek(1 << class, egress.busy_until().max(cx.now), cx.now, cx.world);
         let size = next.and_then(|offer| self.size(&offer, cx.world));
         let opens = size.is_none_or(|size| self.ports.fits(NIC, class, size));
         if opens {
@@ -255,7 +254,7 @@ impl Host {
         let (seq, dst, size) = sender.next_packet(cx.world);
         let mut packet = Packet {
             time: 0,
-            flow: sender.flow,
+            flow: sender.flow(),
             seq,
             dst,
             next: 0,
@@ -266,9 +265,9 @@ impl Host {
             class,
             echo: CodePoint::NotCapable,
         };
-        let wire_time = self.ports.egress[usize::from(NIC)].wire_time(size);
-        sender.source_delay.sent(due, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
-        let pacer = &mut self.pacers[sender.pacer as usize];
+        let wire_time = self.ports.egress(NIC).wire_time(size);
+        sender.source_delay_mut().sent(due, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
+        let pacer = &mut self.pacers[sender.pacer() as usize];
         // One question for most packets, and a place of its own for what the others ask.
         match sender.sent(pacer, due, cx.now, size, wire_time, cx.world) {
             After::Due(next) => self.pacing_queue.sent(class, next),
@@ -279,7 +278,7 @@ impl Host {
         }
         self.count_sent(&packet);
         self.ports.inject(&packet, cx);
-        if self.ports.credits.is_some() {
+        if self.ports.has_credits() {
             self.ports.spend_credit(NIC, &packet, None);
         }
     }
@@ -300,7 +299,7 @@ impl Host {
             let number = packet.seq;
             packet.seq = self.senders[pair as usize].last_seq(number);
             if self.reorder.is_some() && self.senders[pair as usize].message().is_some() {
-                put_number(packet, number, &mut self.ports.extensions);
+                put_number(packet, number, self.ports.extensions_mut());
             }
         }
         let After::Message(next) = after else {
@@ -316,7 +315,7 @@ impl Host {
         if self.ranks.is_some() {
             self.message_leaves(pair, now + wire_time);
         }
-        let connection = self.senders[pair as usize].connection;
+        let connection = self.senders[pair as usize].connection();
         self.connections[connection as usize].sent(next, now + wire_time);
         match self.next_message(connection, class, now, world) {
             Some((due, pair)) => self.pacing_queue.sent_before(class, due, pair),
@@ -326,17 +325,15 @@ impl Host {
 
     #[inline]
     pub(crate) fn count_sent(&mut self, packet: &Packet) {
-        let queue = &mut self.ports.queues[usize::from(packet.class)];
-        queue.sent_bytes += u64::from(packet.size);
-        queue.sent_packets += 1;
+        self.ports.queue_mut(usize::from(packet.class)).count(packet.size);
     }
 
     /// Sets the wake to the next instant at which the port can send something: one that [`Host::peek`] will offer.
     #[inline]
     pub(crate) fn rearm(&mut self, now: u64, world: &World) {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        let (free, open) = (egress.busy_until.max(now), !egress.paused);
-        if egress.waiting & open != 0 || egress.owes_frame() {
+        let egress = self.ports.egress(NIC);
+        let (free, open) = (egress.busy_until().max(now), !egress.paused());
+        if egress.waiting() & open != 0 || egress.owes_frame() {
             self.ports.set_wake(NIC, free);
         } else if let Some(due) = self.next_due(open, now, world) {
             self.ports.set_wake(NIC, due.max(free));

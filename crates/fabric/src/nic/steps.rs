@@ -33,7 +33,7 @@ impl Host {
 
     /// When a sender began, or will if that is known.
     pub(crate) fn start_of(&self, slot: u32, world: &World) -> Time {
-        let start = world.flows[self.senders[slot as usize].flow as usize].start;
+        let start = world.flows[self.senders[slot as usize].flow() as usize].start;
         if let Some(begun) = self.senders[slot as usize].begun() {
             return Time::from_ps(begun);
         }

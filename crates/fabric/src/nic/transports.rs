@@ -11,7 +11,7 @@ use crate::world::World;
 impl Host {
     /// A sender has something to send from now on: whether one of them takes it.
     pub(crate) fn begin_beside(&mut self, pair: u32, now: u64, world: &World) -> bool {
-        let puts = world.is_put(self.senders[pair as usize].flow);
+        let puts = world.is_put(self.senders[pair as usize].flow());
         if puts {
             self.begin_put(pair, now, world);
         }

@@ -74,16 +74,17 @@ impl Delivered {
             if packets + cnps == 0 {
                 continue;
             }
-            ports.records.delivered.push(DeliveredRecord {
+            let record = DeliveredRecord {
                 time: Time::from_ps(self.start),
-                node: ports.node,
+                node: ports.node(),
                 group,
                 bytes: Bytes::new(bytes),
                 wire_bytes: Bytes::new(wire_bytes),
                 packets,
                 ce_packets,
                 cnps,
-            });
+            };
+            ports.records_mut().delivered.push(record);
             cx.post.recorded(1);
         }
     }

@@ -22,9 +22,9 @@ const PERIOD: u64 = 100_000_000;
 #[derive(Clone)]
 pub(crate) struct Truth {
     /// Per egress port the threshold K.
-    pub(crate) above: Vec<u32>,
+    above: Vec<u32>,
     /// `crowds[port * classes + class]`
-    pub(crate) crowds: Vec<Crowd>,
+    crowds: Vec<Crowd>,
 }
 
 /// The flows that leave a queue while it stays above K.
@@ -68,6 +68,16 @@ impl Truth {
     /// What left a queue before it was shown to be a root is a crowd by itself. Returns how many records that made.
     pub(crate) fn cut(&mut self, shown: Shown, records: &mut Vec<CrowdRecord>) -> u64 {
         self.crowds[shown.at].disperse(shown.left, shown.now, records)
+    }
+
+    /// The threshold K of an egress port.
+    pub(crate) fn threshold(&self, port: u16) -> u32 {
+        self.above[usize::from(port)]
+    }
+
+    /// The crowd of the egress port and class of this number.
+    pub(crate) fn crowd(&mut self, at: usize) -> &mut Crowd {
+        &mut self.crowds[at]
     }
 }
 

@@ -24,14 +24,14 @@ impl Ports {
     /// Something happened to the congested-flow table of this node: counts it, and records it if that is wanted.
     #[cold]
     pub(crate) fn note_isolation<P: Post<Packet>>(&mut self, noted: &Noted, cx: &mut Ctx<'_, P>) {
-        self.isolation_counts.count(noted.what, noted.used);
+        self.isolation_counts_mut().count(noted.what, noted.used);
         if !cx.world.isolation_events {
             return;
         }
         let node = |host: u32| cx.world.hosts[host as usize];
-        self.records.isolation.push(IsolationRecord {
+        let record = IsolationRecord {
             time: Time::from_ps(cx.now),
-            node: self.node,
+            node: self.node(),
             port: noted.port,
             what: noted.what,
             ingress: noted.ingress,
@@ -40,7 +40,8 @@ impl Ports {
             origin: noted.origin,
             root: noted.root,
             used: noted.used,
-        });
+        };
+        self.records_mut().isolation.push(record);
         cx.post.recorded(1);
     }
 }

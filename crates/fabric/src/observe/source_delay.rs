@@ -10,13 +10,13 @@ pub(crate) struct SourceDelay {
     /// What the NIC's gate had been closed in all when that packet left.
     closed: u64,
     /// Spent waiting for earlier messages of the connection to leave.
-    pub(crate) behind: u64,
+    behind: u64,
     /// Spent waiting for the packet to become due.
-    pub(crate) paced: u64,
+    paced: u64,
     /// Spent, though due, while the gate was closed.
-    pub(crate) held: u64,
+    held: u64,
     /// Spent, though due and at an open gate, while the NIC sent something else.
-    pub(crate) queued: u64,
+    queued: u64,
 }
 
 impl SourceDelay {
@@ -24,6 +24,11 @@ impl SourceDelay {
     pub(crate) fn start(&mut self, now: u64, closed: u64) {
         self.free_at = now;
         self.closed = closed;
+    }
+
+    /// Behind earlier messages, paced, held by the gate, queued behind other flows.
+    pub(crate) const fn parts(&self) -> [u64; 4] {
+        [self.behind, self.paced, self.held, self.queued]
     }
 
     /// The start of a flow of which no packet has left, or when its latest one was off the wire.

@@ -46,10 +46,10 @@ impl Ports {
     /// does not happen.
     #[cold]
     pub(crate) fn tap<P: Post<Packet>>(&mut self, arrivals: &[Packet], end: u64, cx: &mut Ctx<'_, P>) {
-        let taps = &cx.world.taps[self.node as usize];
+        let taps = &cx.world.taps[self.node() as usize];
         for packet in arrivals.iter().filter(|packet| packet.time < end && packet.kind != Kind::Truth) {
             let Some(Tap { node, port, wire }) = &taps[usize::from(packet.port)] else { continue };
-            self.records.frames.push(FrameRecord {
+            self.records_mut().frames.push(FrameRecord {
                 time: Time::from_ps(packet.time),
                 sent: Time::from_ps(packet.time - wire.until_known(packet.size, packet.is_flow_control())),
                 node: *node,

@@ -1,5 +1,5 @@
 //! A packet that has to wait in a switch with output queues: is there room for it, and what follows from its being there.
-use backwater_control::flow_control::{Level, Threshold};
+use backwater_control::flow_control::Level;
 use backwater_engine::Post;
 
 use crate::ctx::Ctx;
@@ -19,7 +19,7 @@ impl Chassis {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         let fits = if cx.world.lossless & (1 << class) != 0 {
             self.memory.admit(port, class, size)
-        } else if self.memory.credited & (1 << class) != 0 {
+        } else if self.memory.is_credited(class) {
             self.memory.admit_credited(port, class, size)
         } else {
             self.admit_unpaused(packet, out, cx.world)
@@ -40,13 +40,13 @@ impl Chassis {
         cx: &mut Ctx<'_, P>,
     ) {
         let (port, class) = (packet.port, packet.class);
-        if cx.world.lossless & (1 << class) != 0 {
-            let account = &self.memory.accounts[self.ports.at(port, class)];
-            if account.held.total() > u64::from(account.calm) && !self.memory.spares(port, class) {
-                self.arrived(fabric, packet, cx);
-            }
+        if cx.world.lossless & (1 << class) != 0
+            && !self.memory.account(self.ports.at(port, class)).stays_calm(0)
+            && !self.memory.spares(port, class)
+        {
+            self.arrived(fabric, packet, cx);
         }
-        let busy_until = self.ports.egress[out as usize].busy_until;
+        let busy_until = self.ports.egress(out).busy_until();
         if busy_until > packet.time {
             self.ports.set_wake(out, busy_until);
         } else {
@@ -67,7 +67,7 @@ impl Chassis {
                 if level == Level::AboveXoff {
                     self.memory.note_peak(port, class);
                 }
-                let outstanding = self.memory.accounts[self.ports.at(port, class)].outstanding;
+                let outstanding = self.memory.account(self.ports.at(port, class)).is_outstanding();
                 self.tell(fabric, port, class, form.on_arrival(level, outstanding), cx);
             }
         }
@@ -86,15 +86,12 @@ impl Chassis {
             return;
         }
         let size = u64::from(packet.size);
-        let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
-        let what = if self.memory.used + size > self.memory.capacity {
-            What::Buffer(self.memory.used + size, self.memory.capacity)
+        let (used, capacity) = (self.memory.used(), self.memory.capacity());
+        let what = if used + size > capacity {
+            What::Buffer(used + size, capacity)
         } else {
-            let limit = match self.memory.thresholds[packet.port as usize] {
-                Threshold::Dynamic { headroom, .. } => headroom,
-                Threshold::Static { .. } => 0,
-            };
-            What::Headroom(u64::from(account.held.headroom) + size, limit)
+            let account = self.memory.account(self.ports.at(packet.port, packet.class));
+            What::Headroom(account.headroom() + size, self.memory.most_headroom(packet.port))
         };
         self.ports.fail(packet.time, packet.port, what, cx);
     }

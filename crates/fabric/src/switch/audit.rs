@@ -1,4 +1,5 @@
 //! What must add up in a switch whose packets wait at their egress ports.
+use crate::link::ports::Queue;
 use crate::packet::Packet;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
@@ -7,26 +8,25 @@ impl Chassis {
     /// What packets take of the memory, and of the buffers of ingress ports, must be what is booked.
     pub(crate) fn check_memory<F: Fabric>(&self, fabric: &F, world: &World) -> Result<(), String> {
         let ports = &self.ports;
-        let mut by_ingress = vec![0u64; self.memory.accounts.len()];
+        let mut by_ingress = vec![0u64; self.memory.accounts().len()];
         let mut used = 0;
-        let mut units_held = vec![0u32; self.memory.accounts.len()];
-        for at in 0..ports.queues.len() {
+        let mut units_held = vec![0u32; self.memory.accounts().len()];
+        for at in 0..ports.queues().len() {
             for packet in self.waiting(fabric, at).filter(|packet| !packet.is_flow_control()) {
                 // It holds its place in the lane that it came in by.
                 let ingress = ports.at(packet.port, self.came_in(packet, world));
-                if self.memory.credited & (1 << packet.class) == 0 {
+                if !self.memory.is_credited(packet.class) {
                     used += u64::from(packet.size);
                 }
-                if (world.lossless | self.memory.credited) & (1 << packet.class) != 0 {
+                if (world.lossless | self.memory.credited()) & (1 << packet.class) != 0 {
                     by_ingress[ingress] += u64::from(packet.size);
-                    units_held[ingress] +=
-                        ports.credits.as_ref().map_or(0, |credits| credits.units(packet.size));
+                    units_held[ingress] += ports.credits().map_or(0, |credits| credits.units(packet.size));
                 }
             }
         }
         for (at, mut waiting) in units_held.into_iter().enumerate() {
-            let (port, class) = ((at / ports.classes) as u16, (at % ports.classes) as u8);
-            let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) else {
+            let (port, class) = ports.port_and_class(at);
+            let Some(credits) = ports.credits().filter(|credits| credits.govern(class)) else {
                 continue;
             };
             waiting += credits.on_their_way(at);
@@ -37,8 +37,8 @@ impl Chassis {
                 ));
             }
         }
-        for class in 0..ports.classes {
-            if let Some((given, all)) = ports.credits.as_ref().and_then(|credits| credits.shared(class))
+        for class in 0..ports.classes() {
+            if let Some((given, all)) = ports.credits().and_then(|credits| credits.shared(class))
                 && given != all
             {
                 return Err(format!(
@@ -47,26 +47,23 @@ impl Chassis {
             }
         }
         let own = |packet: &&Packet| !packet.is_flow_control();
-        let waiting = (0..ports.queues.len())
+        let waiting = (0..ports.queues().len())
             .map(|at| self.waiting(fabric, at).filter(own).count() as u64)
             .sum::<u64>();
-        let sent: u64 = ports.queues.iter().map(|queue| queue.sent_packets).sum();
-        let dropped: u64 = ports.gates.iter().map(|gate| gate.dropped_packets).sum();
+        let sent: u64 = ports.queues().iter().map(Queue::sent_packets).sum();
+        let dropped: u64 = (0..ports.queues().len()).map(|at| ports.gate(at).drops().0).sum();
         if ports.packet_hops() != sent + waiting + dropped {
             return Err(format!(
                 "{} packets came in, {sent} were sent, {dropped} dropped and {waiting} wait",
                 ports.packet_hops()
             ));
         }
-        if used != self.memory.used {
-            return Err(format!("the memory counts {} B and holds {used} B", self.memory.used));
+        if used != self.memory.used() {
+            return Err(format!("the memory counts {} B and holds {used} B", self.memory.used()));
         }
-        for (at, (account, bytes)) in self.memory.accounts.iter().zip(by_ingress).enumerate() {
-            if account.held.total() != bytes {
-                return Err(format!(
-                    "ingress account {at} counts {} B, {bytes} B are there",
-                    account.held.total()
-                ));
+        for (at, (account, bytes)) in self.memory.accounts().iter().zip(by_ingress).enumerate() {
+            if account.held() != bytes {
+                return Err(format!("ingress account {at} counts {} B, {bytes} B are there", account.held()));
             }
         }
         Ok(())

@@ -36,8 +36,8 @@ impl Chassis {
         let alone = window.is_whole()
             && arrivals.len() < 1 << INDEX
             && self.ports.next_timer() >= window.end
-            && self.ports.next_sample >= window.end
-            && self.ports.egress.iter().all(|egress| egress.paused == 0 && !egress.owes_frame());
+            && self.ports.next_sample() >= window.end
+            && self.ports.all_egress().iter().all(|egress| egress.paused() == 0 && !egress.owes_frame());
         if !alone {
             return false;
         }
@@ -50,8 +50,8 @@ impl Chassis {
             return false;
         }
         self.deal(arrivals, window, batch);
-        for (out, keys) in (0..).zip(&mut batch.keys[..self.ports.egress.len()]) {
-            if !keys.is_empty() || self.ports.egress[usize::from(out)].waiting != 0 {
+        for (out, keys) in (0..).zip(&mut batch.keys[..usize::from(self.ports.count())]) {
+            if !keys.is_empty() || self.ports.egress(out).waiting() != 0 {
                 keys.sort_unstable();
                 self.run_port(out, keys, arrivals, window, &mut Ctx { now: window.start, world, post });
                 keys.clear();
@@ -63,8 +63,8 @@ impl Chassis {
 
     /// Routes the arrivals and groups their keys by egress port.
     fn deal(&mut self, arrivals: &[Packet], window: Window, batch: &mut Batch) {
-        if batch.keys.len() < self.ports.egress.len() {
-            batch.keys.resize_with(self.ports.egress.len(), Vec::new);
+        if batch.keys.len() < usize::from(self.ports.count()) {
+            batch.keys.resize_with(usize::from(self.ports.count()), Vec::new);
         }
         for (i, packet) in (0..).zip(arrivals) {
             self.ports.note(packet);
@@ -86,12 +86,12 @@ impl Chassis {
     ) {
         for key in keys {
             let packet = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
-            let egress = &self.ports.egress[usize::from(out)];
-            if egress.waiting != 0 && egress.busy_until <= packet.time {
+            let egress = self.ports.egress(out);
+            if egress.waiting() != 0 && egress.busy_until() <= packet.time {
                 self.depart_until(out, packet.time, cx);
             }
             cx.now = packet.time;
-            if self.ports.egress[usize::from(out)].busy_until <= packet.time {
+            if self.ports.egress(out).busy_until() <= packet.time {
                 let code = self.depart(out, packet, cx);
                 self.ports.transmit(out, packet, code, cx);
             } else if !self.port_takes(out, packet, cx.world) {
@@ -102,21 +102,21 @@ impl Chassis {
                 self.ports.note_queue(out, packet.class);
             }
         }
-        if self.ports.egress[usize::from(out)].waiting != 0 {
+        if self.ports.egress(out).waiting() != 0 {
             self.depart_until(out, window.end - 1, cx);
         }
-        let egress = &self.ports.egress[usize::from(out)];
-        let wake = (egress.waiting != 0).then_some(egress.busy_until);
+        let egress = self.ports.egress(out);
+        let wake = (egress.waiting() != 0).then_some(egress.busy_until());
         self.ports.plan_wake(out, wake);
     }
 
     /// Sends what waits at a port, back to back, up to and including a start at `last`.
     fn depart_until<P: Post<Packet>>(&mut self, out: u16, last: u64, cx: &mut Ctx<'_, P>) {
-        while let egress = &self.ports.egress[usize::from(out)]
-            && egress.waiting != 0
-            && egress.busy_until <= last
+        while let egress = self.ports.egress(out)
+            && egress.waiting() != 0
+            && egress.busy_until() <= last
         {
-            cx.now = egress.busy_until;
+            cx.now = egress.busy_until();
             let class =
                 self.ports.choose(out, cx.world.round_robin).expect("something waits at an open gate");
             let packet = self.ports.dequeue(out, class);

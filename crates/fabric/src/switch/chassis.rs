@@ -23,17 +23,17 @@ use crate::world::World;
 /// Ports, packet memory, routes and detectors: what a switch has whatever its queues are like.
 #[derive(Clone)]
 pub(crate) struct Chassis {
-    pub(crate) ports: Ports,
-    pub(crate) memory: Memory,
-    pub(crate) forwarding: Forwarding,
+    pub(super) ports: Ports,
+    pub(super) memory: Memory,
+    pub(super) forwarding: Forwarding,
     /// Random streams of the detectors, by egress port.
-    pub(crate) random: Vec<Stream>,
+    pub(super) random: Vec<Stream>,
     /// What is kept for the ground truth, if it is recorded.
-    pub(crate) truth: Option<Box<Truth>>,
+    pub(super) truth: Option<Box<Truth>>,
     /// Which queues are roots, if a detector asks.
-    pub(crate) roots: Option<Box<Roots>>,
+    pub(super) roots: Option<Box<Roots>>,
     /// What a detector of the user's remembers.
-    pub(crate) user: Option<Box<UserQueues>>,
+    pub(super) user: Option<Box<UserQueues>>,
 }
 
 /// Where the packets of a switch wait, and which of them leaves next.
@@ -102,7 +102,7 @@ pub(crate) trait Fabric: Sized {
     /// Sizes of the packets of an egress queue of which one leaves next.
     fn first_sizes(&self, ports: &Ports, at: usize) -> Vec<u16> {
         let fifos = self.fifos(ports, at).iter().filter(|fifo| !fifo.is_empty());
-        fifos.map(|fifo| ports.pool.first(*fifo).size).collect()
+        fifos.map(|fifo| ports.pool().first(*fifo).size).collect()
     }
 
     /// Picoseconds for which the port of an egress queue was free while all packets for it stood behind others.
@@ -174,7 +174,7 @@ macro_rules! of {
 impl SwitchFabric {
     /// The fabric of a switch: the first one that the settings ask for.
     pub(crate) fn new(node: u32, network: &Network, ports: &Ports, world: &World) -> Self {
-        let (count, classes) = (ports.egress.len(), ports.classes);
+        let (count, classes) = (usize::from(ports.count()), ports.classes());
         let queues = count * classes;
         match world.queueing {
             Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),

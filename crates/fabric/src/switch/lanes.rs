@@ -55,7 +55,7 @@ impl Lanes {
 impl Chassis {
     /// The class in which a packet leaves that has come in.
     pub(crate) fn leaves_in(&self, packet: &Packet, lanes: &Lanes, world: &World) -> u8 {
-        lanes.class(packet.class, world.routes.lane(self.ports.node, packet.dst))
+        lanes.class(packet.class, world.routes.lane(self.ports.node(), packet.dst))
     }
 
     /// The class in which a packet came in that stands in an egress queue.
@@ -69,7 +69,7 @@ impl Chassis {
 
     #[cold]
     fn class_upstream(&self, packet: &Packet, lanes: &Lanes, world: &World) -> u8 {
-        let upstream = self.ports.egress[packet.port as usize].peer;
+        let upstream = self.ports.egress(packet.port).peer();
         lanes.class(packet.class, world.routes.lane(upstream, packet.dst))
     }
 }

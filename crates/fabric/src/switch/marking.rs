@@ -7,6 +7,7 @@ use backwater_units::{Bytes, Time};
 use rand_core::Rng;
 
 use crate::ctx::Ctx;
+use crate::link::ports::Queue;
 use crate::link::telemetry;
 use crate::observe::ground_truth::Left;
 use crate::packet::{Kind, Packet};
@@ -30,7 +31,7 @@ impl Chassis {
             self.write_into(out, packet, cx);
         }
         let queue = match cx.world.mark.basis {
-            MarkBasis::Queue => self.ports.queues[self.ports.at(out, packet.class)].bytes,
+            MarkBasis::Queue => self.ports.queue(self.ports.at(out, packet.class)).bytes(),
             MarkBasis::Port => self.waiting_at(out),
         };
         let code = self.ask_detector(out, packet, u64::from(queue), cx);
@@ -45,22 +46,20 @@ impl Chassis {
         if packet.kind != Kind::Data || !cx.world.wants_telemetry(packet.flow) {
             return;
         }
-        let first = self.ports.at(out, 0);
-        let queues = &self.ports.queues[first..first + self.ports.classes];
+        let own = self.ports.queue(self.ports.at(out, 0)).sent_bytes();
         let hop = IntHop {
-            id: self.ports.node << 10 | u32::from(out),
-            rate: self.ports.egress[usize::from(out)].rate(),
+            id: self.ports.node() << 10 | u32::from(out),
+            rate: self.ports.egress(out).rate(),
             at: Time::from_ps(cx.now),
-            sent: queues.iter().map(|queue| queue.sent_bytes).sum(),
+            sent: own + self.ports.data_queues(out).iter().map(Queue::sent_bytes).sum::<u64>(),
             queue: u64::from(self.waiting_at(out)),
         };
-        self.ports.extensions.append(packet, &telemetry::encode(&hop));
+        self.ports.extensions_mut().append(packet, &telemetry::encode(&hop));
     }
 
     /// Bytes in all queues of an egress port but that of the control frames.
     pub(crate) fn waiting_at(&self, out: u16) -> u32 {
-        let first = self.ports.at(out, 0);
-        self.ports.queues[first + 1..first + self.ports.classes].iter().map(|queue| queue.bytes).sum()
+        self.ports.data_queues(out).iter().map(Queue::bytes).sum()
     }
 
     /// What the port's detector says of a packet with `bytes` in the queue that it looks at.
@@ -73,9 +72,10 @@ impl Chassis {
         cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
         let at = self.ports.at(out, packet.class);
-        let queue = &mut self.ports.queues[at];
-        let detector = &cx.world.detectors[usize::from(self.ports.egress[out as usize].detector)];
-        let before = queue.registers.state();
+        let (node, detector) = (self.ports.node(), self.ports.egress(out).detector());
+        let detector = &cx.world.detectors[usize::from(detector)];
+        let registers = self.ports.queue_mut(at).registers_mut();
+        let before = registers.state();
         let last_hold =
             if detector.wants_last_hold() { self.memory.last_hold(packet.class, cx.now) } else { 0 };
         let departure = Departure {
@@ -90,26 +90,26 @@ impl Chassis {
         let draw = || random.next_u32();
         let code = match (detector, &mut self.user) {
             (Detector::Custom(_), Some(user)) => {
-                let place = (self.ports.node, out, at);
-                user.on_dequeue(place, &mut queue.registers, &departure, draw, &cx.world.user)
+                user.on_dequeue((node, out, at), registers, &departure, draw, &cx.world.user)
             }
             (Detector::Oracle(oracle), _) => {
                 let roots = self.roots.as_mut().expect("they are kept where an oracle asks");
                 if let (Some(shown), Some(truth)) = (roots.take_shown(), &mut self.truth) {
-                    cx.post.recorded(truth.cut(shown, &mut self.ports.records.crowds));
+                    cx.post.recorded(truth.cut(shown, &mut self.ports.records_mut().crowds));
                 }
                 let left = Left {
-                    node: self.ports.node,
+                    node,
                     port: out,
                     priority: cx.world.classes.priority(packet.class),
                     queue: bytes,
                     threshold: 0,
                 };
-                oracle.on_verdict(&mut queue.registers, roots.departs(at, cx.now, left), packet.code)
+                let registers = self.ports.queue_mut(at).registers_mut();
+                oracle.on_verdict(registers, roots.departs(at, cx.now, left), packet.code)
             }
-            _ => detector.on_dequeue(&mut queue.registers, &departure, draw),
+            _ => detector.on_dequeue(registers, &departure, draw),
         };
-        let after = queue.registers.state();
+        let after = self.ports.queue(at).registers().state();
         if before != after {
             self.judged_anew(out, packet.class, before, cx);
         }
@@ -130,15 +130,10 @@ impl Chassis {
         let at = self.ports.at(port, class);
         self.ports.left_state(at, before, cx.now);
         if cx.world.states {
-            let state = self.ports.queues[at].registers.state() as u8;
+            let state = self.ports.queue(at).registers().state() as u8;
             let (time, priority) = (Time::from_ps(cx.now), cx.world.classes.priority(class));
-            self.ports.records.states.push(StateRecord {
-                time,
-                node: self.ports.node,
-                port,
-                priority,
-                state,
-            });
+            let node = self.ports.node();
+            self.ports.records_mut().states.push(StateRecord { time, node, port, priority, state });
             cx.post.recorded(1);
         }
     }
@@ -152,23 +147,19 @@ impl Chassis {
         cx: &mut Ctx<'_, P>,
     ) {
         let at = self.ports.at(port, packet.class);
-        let gate = &mut self.ports.gates[at];
-        if code == CodePoint::Congestion {
-            gate.ce_marks += 1;
-        } else {
-            gate.ue_marks += 1;
-        }
+        self.ports.gate_mut(at).count_mark(code);
         if cx.world.marks {
-            self.ports.records.marks.push(MarkRecord {
+            let record = MarkRecord {
                 time: Time::from_ps(cx.now),
-                node: self.ports.node,
+                node: self.ports.node(),
                 port,
                 priority: cx.world.classes.priority(packet.class),
                 code: code as u8,
                 flow: packet.flow,
                 seq: cx.world.number(packet),
-                queue: Bytes::new(u64::from(self.ports.queues[at].bytes)),
-            });
+                queue: Bytes::new(u64::from(self.ports.queue(at).bytes())),
+            };
+            self.ports.records_mut().marks.push(record);
             cx.post.recorded(1);
         }
     }
@@ -185,19 +176,19 @@ impl Chassis {
         let (now, world) = (cx.now, cx.world);
         fabric.gate_opened(self, port, class, now);
         let at = self.ports.at(port, class);
-        let queue = &self.ports.queues[at];
-        let (waiting, mut registers) = (u64::from(queue.bytes), queue.registers);
+        let queue = self.ports.queue(at);
+        let (waiting, mut registers) = (u64::from(queue.bytes()), *queue.registers());
         if let Some(user) = &mut self.user {
-            let place = (self.ports.node, port, at);
+            let place = (self.ports.node(), port, at);
             user.on_resume(place, &mut registers, Time::from_ps(now), waiting, &world.user);
         }
-        world.detectors[usize::from(self.ports.egress[port as usize].detector)].on_resume(
+        world.detectors[usize::from(self.ports.egress(port).detector())].on_resume(
             &mut registers,
             Time::from_ps(now),
             waiting,
             || self.waiting(fabric, at).count() as u32,
         );
-        self.ports.queues[at].registers = registers;
+        *self.ports.queue_mut(at).registers_mut() = registers;
         let told = self.roots.as_mut().and_then(|roots| roots.opened(at, now, waiting));
         if let Some(frame) = told {
             self.tell_truth(port, &frame, cx);

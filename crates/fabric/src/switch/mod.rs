@@ -16,12 +16,11 @@ pub(crate) mod voq;
 
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, stream};
-use backwater_units::Time;
 
 use crate::ctx::Ctx;
-use crate::link::egress::Egress;
-use crate::link::ingress::Memory;
-use crate::link::ports::{Ports, Purpose, Queue};
+use crate::link::gates::{Scope, Wait};
+use crate::link::ingress::{Account, Memory};
+use crate::link::ports::{Ports, Purpose};
 use crate::node::node_of_ports;
 use crate::observe::ground_truth::Truth;
 use crate::observe::roots::Roots;
@@ -30,7 +29,7 @@ use crate::spec::Spec;
 use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
 use crate::switch::forwarding::Forwarding;
-use crate::user::UserQueues;
+use crate::user::{UserFault, UserQueues};
 use crate::world::World;
 
 /// Purpose of the random streams of the detectors; entity: node << 16 | port.
@@ -38,8 +37,8 @@ const MARKING: u64 = 0x3a7b;
 
 #[derive(Clone)]
 pub(crate) struct Switch {
-    pub(crate) chassis: Chassis,
-    pub(crate) fabric: SwitchFabric,
+    chassis: Chassis,
+    fabric: SwitchFabric,
 }
 
 impl Node for Switch {
@@ -51,7 +50,7 @@ impl Node for Switch {
         self.chassis.ports.sample_until(cx);
         self.chassis.ports.note(packet);
         if packet.is_flow_control() {
-            self.chassis.ports.link_frames += 1;
+            self.chassis.ports.note_link_frame();
             if packet.kind == Kind::Credit {
                 self.chassis.ports.take_credit(packet);
                 self.fabric.credit(&mut self.chassis, packet.port, packet.class, cx);
@@ -65,10 +64,10 @@ impl Node for Switch {
                 }
                 return;
             }
-            let open = !self.chassis.ports.egress[packet.port as usize].paused;
+            let open = !self.chassis.ports.egress(packet.port).paused();
             let opened = self.chassis.ports.obey(packet, cx);
             self.fabric.pfc(packet.port, packet.time);
-            let closed = open & self.chassis.ports.egress[packet.port as usize].paused;
+            let closed = open & self.chassis.ports.egress(packet.port).paused();
             if closed != 0 {
                 self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
             }
@@ -146,35 +145,34 @@ impl Node for Switch {
 
 impl Switch {
     pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
-        for (egress, detector) in ports.egress.iter_mut().zip(&spec.switch.detectors[node as usize]) {
-            egress.detector = world.detector_number(detector);
+        for (port, detector) in (0..).zip(&spec.switch.detectors[node as usize]) {
             // Where there is telemetry, every packet is to be written into.
-            let calm = if world.telemetry { 0 } else { detector.calm().saturating_add(1) };
-            egress.calm = calm.min(u64::from(u32::MAX)) as u32;
+            let from = if world.telemetry { 0 } else { detector.calm().saturating_add(1) };
+            ports.egress_mut(port).watch(world.detector_number(detector), from);
         }
-        let count = ports.egress.len();
+        let count = usize::from(ports.count());
         let truth = spec.probe.blame.as_ref().map(|above| {
-            let truth = Truth::new(&above[node as usize], ports.classes);
-            for (egress, above) in ports.egress.iter_mut().zip(&truth.above) {
+            let truth = Truth::new(&above[node as usize], ports.classes());
+            for port in 0..ports.count() {
                 // From above K the queue reaches K by a dequeue that is shown to the detector, and so to the crowd.
-                let calm = above.saturating_sub(u32::from(world.payload + world.header));
-                egress.calm = egress.calm.min(calm.saturating_add(1));
+                let calm = truth.threshold(port).saturating_sub(u32::from(world.payload + world.header));
+                ports.egress_mut(port).watch_from(calm.saturating_add(1));
             }
             Box::new(truth)
         });
         let roots = spec.switch.roots.as_ref().map(|long| {
             let links = spec.network.ports(node);
             let switches: Vec<bool> = links.iter().map(|port| spec.network.is_switch(port.peer)).collect();
-            Box::new(Roots::new(&ports.egress, &switches, &long[node as usize], world))
+            Box::new(Roots::new(ports.all_egress(), &switches, &long[node as usize], world))
         });
         let thresholds =
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
         let fabric = SwitchFabric::new(node, &spec.network, &ports, world);
         let chassis = Chassis {
-            user: UserQueues::new(ports.queues.len(), &world.user),
+            user: UserQueues::new(ports.queues().len(), &world.user),
             memory: Memory::new(
-                ports.classes,
+                ports.classes(),
                 world.lossless,
                 credited,
                 !matches!(fabric, SwitchFabric::Output(_)),
@@ -201,6 +199,74 @@ impl Switch {
         Self { chassis, fabric }
     }
 
+    #[inline]
+    pub(crate) const fn ports(&self) -> &Ports {
+        &self.chassis.ports
+    }
+
+    #[inline]
+    pub(crate) const fn ports_mut(&mut self) -> &mut Ports {
+        &mut self.chassis.ports
+    }
+
+    /// What its closed gates wait for.
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        self.fabric.waits(&self.chassis)
+    }
+
+    /// The egress ports, and what of them, that a packet waits for that an ingress port does not take in.
+    pub(crate) fn waits_for(
+        &self,
+        ingress: u16,
+        scope: Scope,
+        world: &World,
+    ) -> impl Iterator<Item = (u16, Scope)> + use<> {
+        let holders = self.fabric.waits_for(&self.chassis, ingress, scope, world);
+        holders.into_iter().map(|holder| (holder.out, holder.scope))
+    }
+
+    /// Sizes of the packets of an egress queue of which one leaves next.
+    pub(crate) fn first_sizes(&self, at: usize) -> Vec<u16> {
+        self.fabric.first_sizes(&self.chassis.ports, at)
+    }
+
+    /// Picoseconds for which the port of an egress queue was free while all packets for it stood behind others.
+    pub(crate) fn blocked(&self, at: usize, now: u64) -> u64 {
+        self.fabric.blocked(&self.chassis.ports, at, now)
+    }
+
+    /// Packets that wait at the ingress port and class of this number.
+    pub(crate) fn waiting_at_ingress(&self, at: usize) -> usize {
+        self.fabric.waiting_at_ingress(&self.chassis, at)
+    }
+
+    /// Most bytes that an ingress port and class has held, and the PAUSEs sent for it.
+    pub(crate) fn ingress(&self, at: usize) -> (u32, u32) {
+        let account = self.chassis.memory.account(at);
+        (account.peak(), account.pauses_sent())
+    }
+
+    /// What each ingress port holds of the memory, in bytes.
+    pub(crate) fn held_by_port(&self) -> Vec<u64> {
+        let Chassis { memory, ports, .. } = &self.chassis;
+        memory.accounts().chunks(ports.classes()).map(|of| of.iter().map(Account::held).sum()).collect()
+    }
+
+    /// The first account that is not what is there at the end of a run, in words.
+    pub(crate) fn check(&self, world: &World) -> Result<(), String> {
+        self.fabric.check(&self.chassis, world)
+    }
+
+    /// The run ends.
+    pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
+        self.chassis.close_crowds(now, world);
+    }
+
+    /// The first call of a detector of the user's that failed.
+    pub(crate) fn user_fault(&self) -> Option<&UserFault> {
+        self.chassis.user.as_ref().and_then(|user| user.fault())
+    }
+
     /// Whether packets take the plain way.
     #[inline]
     const fn is_plain(&self) -> bool {
@@ -214,9 +280,7 @@ impl Switch {
 
     /// Bytes of state of all ports beyond what every node has.
     pub(crate) fn state_bytes(&self) -> usize {
-        let memory = &self.chassis.memory;
-        size_of_val(&*memory.accounts)
-            + size_of_val(&*memory.thresholds)
+        self.chassis.memory.state_bytes()
             + size_of_val(&*self.chassis.random)
             + self.chassis.user.as_ref().map_or(0, |user| user.state_bytes())
             + self.fabric.state_bytes()
@@ -255,12 +319,13 @@ impl Chassis {
     /// memory then.
     #[inline]
     fn may_pass(&self, packet: &Packet, out: u16) -> bool {
-        let egress = &self.ports.egress[out as usize];
-        if egress.busy_until > packet.time || (egress.waiting | egress.paused) & (1 << packet.class) != 0 {
+        let egress = self.ports.egress(out);
+        if egress.busy_until() > packet.time
+            || (egress.waiting() | egress.paused()) & (1 << packet.class) != 0
+        {
             return false;
         }
-        let account = &self.memory.accounts[self.ports.at(packet.port, packet.class)];
-        account.held.total() + u64::from(packet.size) <= u64::from(account.calm)
+        self.memory.account(self.ports.at(packet.port, packet.class)).stays_calm(packet.size)
     }
 
     /// Sends what an idle port may send; a busy port is woken when it is free.
@@ -271,16 +336,16 @@ impl Chassis {
         out: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let egress = &self.ports.egress[out as usize];
-        if egress.busy_until > cx.now {
-            if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
-                let free = egress.busy_until;
+        let egress = self.ports.egress(out);
+        if egress.busy_until() > cx.now {
+            if egress.waiting() & !egress.paused() != 0 || egress.owes_frame() {
+                let free = egress.busy_until();
                 self.ports.set_wake(out, free);
             }
             return;
         }
         if egress.owes_frame() {
-            if egress.credit_due != 0 {
+            if egress.owes_credit() {
                 self.send_credit(fabric, out, cx);
             } else {
                 self.ports.transmit_pfc(out, cx);
@@ -288,9 +353,9 @@ impl Chassis {
         } else {
             fabric.pull(self, out, cx);
         }
-        let egress = &self.ports.egress[out as usize];
-        if egress.waiting & !egress.paused != 0 || egress.owes_frame() {
-            let free = egress.busy_until;
+        let egress = self.ports.egress(out);
+        if egress.waiting() & !egress.paused() != 0 || egress.owes_frame() {
+            let free = egress.busy_until();
             self.ports.set_wake(out, free);
         }
     }
@@ -319,7 +384,7 @@ impl Chassis {
         fabric: &'a F,
         at: usize,
     ) -> impl Iterator<Item = &'a Packet> {
-        fabric.fifos(&self.ports, at).iter().flat_map(|fifo| self.ports.pool.iter(*fifo))
+        fabric.fifos(&self.ports, at).iter().flat_map(|fifo| self.ports.pool().iter(*fifo))
     }
 
     /// A packet leaves the memory: its ingress port may be let go.
@@ -332,7 +397,7 @@ impl Chassis {
     ) {
         let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         if cx.world.lossless & (1 << class) == 0 {
-            if self.memory.credited & (1 << class) != 0 {
+            if self.memory.is_credited(class) {
                 let class = self.came_in(packet, cx.world);
                 self.memory.release_credited(port, class, size);
             } else {
@@ -361,7 +426,7 @@ impl Chassis {
         class: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        if self.memory.accounts[self.ports.at(port, class)].outstanding {
+        if self.memory.account(self.ports.at(port, class)).is_outstanding() {
             let level = self.memory.level(port, class);
             let form = cx.world.pfc.form;
             self.tell(fabric, port, class, form.on_departure(level, true), cx);
@@ -376,25 +441,8 @@ impl Chassis {
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
-        let at = self.ports.at(out, packet.class);
-        let queue = &mut self.ports.queues[at];
-        let egress = &mut self.ports.egress[out as usize];
-        count(queue, egress, packet);
-        if queue.bytes < egress.calm && queue.registers.is_settled(Time::from_ps(cx.now)) {
-            packet.code
-        } else {
-            self.judge(out, packet, cx)
-        }
+        if self.ports.leaves_calmly(out, packet, cx.now) { packet.code } else { self.judge(out, packet, cx) }
     }
-}
-
-/// Counts a packet that starts to leave.
-#[inline]
-pub(crate) fn count(queue: &mut Queue, egress: &mut Egress, packet: &Packet) {
-    queue.sent_bytes += u64::from(packet.size);
-    queue.sent_packets += 1;
-    // A packet that need not wait has had its turn, too.
-    egress.turn = if packet.class == 0 { egress.turn } else { packet.class };
 }
 
 /// The salt of a switch's ECMP hash.

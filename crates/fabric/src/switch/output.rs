@@ -33,6 +33,6 @@ impl Fabric for Output {
     }
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
-        std::slice::from_ref(&ports.queues[at].fifo)
+        std::slice::from_ref(ports.queue(at).fifo())
     }
 }

@@ -26,21 +26,20 @@ impl Chassis {
     /// There is no room for a packet that is to leave by `out`: it is gone.
     #[cold]
     pub(crate) fn drop_packet<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        self.ports.extensions.take(packet);
+        self.ports.extensions_mut().take(packet);
         let at = self.ports.at(out, packet.class);
-        let gate = &mut self.ports.gates[at];
-        gate.dropped_packets += 1;
-        gate.dropped_bytes += u64::from(packet.size);
+        self.ports.gate_mut(at).count_drop(packet.size);
         if cx.world.drops {
-            self.ports.records.drops.push(DropRecord {
+            let record = DropRecord {
                 time: Time::from_ps(packet.time),
-                node: self.ports.node,
+                node: self.ports.node(),
                 port: out,
                 priority: cx.world.classes.priority(packet.class),
                 flow: packet.flow,
                 data: packet.is_data(),
                 seq: packet.number(),
-            });
+            };
+            self.ports.records_mut().drops.push(record);
             cx.post.recorded(1);
         }
     }

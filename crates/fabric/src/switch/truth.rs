@@ -15,11 +15,11 @@ use crate::world::World;
 /// An egress queue with packets that hold a place behind an ingress port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
-    pub(crate) out: u16,
+    pub(super) out: u16,
     /// What holds it back if it is.
-    pub(crate) scope: Scope,
+    pub(super) scope: Scope,
     /// Of those packets.
-    pub(crate) bytes: u64,
+    pub(super) bytes: u64,
 }
 
 impl Chassis {
@@ -34,13 +34,13 @@ impl Chassis {
         let at = self.ports.at(out, packet.class);
         let Some(truth) = &mut self.truth else { return };
         let left = Left {
-            node: self.ports.node,
+            node: self.ports.node(),
             port: out,
             priority: cx.world.classes.priority(packet.class),
-            queue: u64::from(self.ports.queues[at].bytes),
-            threshold: u64::from(truth.above[out as usize]),
+            queue: u64::from(self.ports.queue(at).bytes()),
+            threshold: u64::from(truth.threshold(out)),
         };
-        let made = truth.crowds[at].leaves(packet, code, left, cx.now, &mut self.ports.records.crowds);
+        let made = truth.crowd(at).leaves(packet, code, left, cx.now, &mut self.ports.records_mut().crowds);
         if made > 0 {
             cx.post.recorded(made);
         }
@@ -51,13 +51,13 @@ impl Chassis {
         let at = self.ports.at(port, class);
         let Some(truth) = &mut self.truth else { return 0 };
         let left = Left {
-            node: self.ports.node,
+            node: self.ports.node(),
             port,
             priority: world.classes.priority(class),
-            queue: u64::from(self.ports.queues[at].bytes),
-            threshold: u64::from(truth.above[port as usize]),
+            queue: u64::from(self.ports.queue(at).bytes()),
+            threshold: u64::from(truth.threshold(port)),
         };
-        truth.crowds[at].disperse(left, now, &mut self.ports.records.crowds)
+        truth.crowd(at).disperse(left, now, &mut self.ports.records_mut().crowds)
     }
 
     /// Gates of a port closed: behind them there is waiting, not crowding.
@@ -81,7 +81,7 @@ impl Chassis {
 
     /// The run ends.
     pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
-        for port in 0..self.ports.egress.len() as u16 {
+        for port in 0..self.ports.count() {
             for class in 0..world.classes.count {
                 self.disperse(port, class, now, world);
             }
@@ -110,16 +110,17 @@ impl Chassis {
 
     #[cold]
     fn note_wait(&mut self, packet: &Packet, port: u16, now: u64, last: bool, world: &World) {
-        self.ports.records.waits.push(WaitRecord {
+        let record = WaitRecord {
             start: Time::from_ps(packet.time),
             end: Time::from_ps(now),
-            node: self.ports.node,
+            node: self.ports.node(),
             port,
             priority: world.classes.priority(packet.class),
             flow: packet.flow,
             seq: world.number(packet),
             last,
-        });
+        };
+        self.ports.records_mut().waits.push(record);
     }
 
     /// A PAUSE for an ingress port is about to be sent. If it is not one that only keeps up another, records which
@@ -159,7 +160,7 @@ impl Chassis {
             .map(|&Holder { out, scope, bytes }| Sake {
                 at: self.ports.at(out, scope.class),
                 bytes,
-                open: self.ports.egress[usize::from(out)].paused & (1 << scope.class) == 0,
+                open: self.ports.egress(out).paused() & (1 << scope.class) == 0,
             })
             .collect();
         let shown = self.roots.as_mut().map(|roots| roots.held_back(ingress, &sakes, cx.now));
@@ -169,16 +170,16 @@ impl Chassis {
     /// Queues are roots from now on: what has left them before is a crowd by itself.
     fn cut_crowds<P: Post<Packet>>(&mut self, queues: &[usize], cx: &mut Ctx<'_, P>) {
         for at in queues {
-            let (port, class) = ((at / self.ports.classes) as u16, (at % self.ports.classes) as u8);
+            let (port, class) = self.ports.port_and_class(*at);
             cx.post.recorded(self.disperse(port, class, cx.now, cx.world));
         }
     }
 
     /// Tells the next switch what waited behind a port.
     pub(crate) fn tell_truth<P: Post<Packet>>(&mut self, port: u16, frame: &Packet, cx: &mut Ctx<'_, P>) {
-        let egress = &self.ports.egress[usize::from(port)];
-        let (time, peer_port) = (cx.now + egress.until_known(0, true), egress.peer_port);
-        cx.post.send(egress.place, time, frame, |copy| {
+        let egress = self.ports.egress(port);
+        let (time, peer_port) = (cx.now + egress.until_known(0, true), egress.peer_port());
+        cx.post.send(egress.place(), time, frame, |copy| {
             copy.time = time;
             copy.port = peer_port;
         });
@@ -217,7 +218,7 @@ impl Chassis {
     ) -> Vec<Holder> {
         let classes = if self.memory.whole_port(port) { world.lossless } else { world.queues_of(class) };
         let mut holders = Vec::new();
-        for out in 0..self.ports.egress.len() as u16 {
+        for out in 0..self.ports.count() {
             for queue in (0..world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
                 let bytes = self.bytes_from(fabric, port, (out, queue), class, world);
                 if bytes > 0 {
@@ -250,20 +251,21 @@ impl Chassis {
         cx: &mut Ctx<'_, P>,
     ) {
         let Holder { out, scope: Scope { class: queue, .. }, bytes } = holder;
-        let upstream = &self.ports.egress[port as usize];
-        self.ports.records.holds.push(HoldRecord {
+        let upstream = self.ports.egress(port);
+        let record = HoldRecord {
             time: Time::from_ps(cx.now),
-            node: self.ports.node,
+            node: self.ports.node(),
             port,
-            held_node: upstream.peer,
-            held_port: upstream.peer_port,
+            held_node: upstream.peer(),
+            held_port: upstream.peer_port(),
             priority: cx.world.classes.priority(class),
             blocker: out,
             blocker_priority: cx.world.classes.priority(queue),
             bytes: Bytes::new(bytes),
-            queue: Bytes::new(u64::from(self.ports.queues[self.ports.at(out, queue)].bytes)),
-            closed: self.ports.egress[out as usize].paused & (1 << queue) != 0,
-        });
+            queue: Bytes::new(u64::from(self.ports.queue(self.ports.at(out, queue)).bytes())),
+            closed: self.ports.egress(out).paused() & (1 << queue) != 0,
+        };
+        self.ports.records_mut().holds.push(record);
         cx.post.recorded(1);
     }
 }

@@ -16,7 +16,7 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(crate) struct Transports {
     /// Its PUT streams.
-    pub(crate) puts: Option<Box<Puts>>,
+    puts: Option<Box<Puts>>,
 }
 
 /// A frame that a transport has to send.
@@ -46,6 +46,22 @@ impl Transports {
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
         self.puts.is_none()
+    }
+
+    /// Records per sampling period.
+    pub(crate) fn observed(&self) -> u64 {
+        self.puts.as_ref().map_or(0, |puts| puts.observed())
+    }
+
+    /// Its PUT streams.
+    #[inline]
+    pub(crate) fn puts(&self) -> Option<&Puts> {
+        self.puts.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn puts_mut(&mut self) -> Option<&mut Puts> {
+        self.puts.as_deref_mut()
     }
 
     /// What they send now if these classes may; else when to ask again if nothing happens before.

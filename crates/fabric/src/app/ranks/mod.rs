@@ -26,6 +26,8 @@ mod progress;
 mod state;
 pub(crate) mod waiting;
 
+use std::cmp::Reverse;
+
 use self::frame::Message;
 pub(crate) use self::state::Rank;
 use crate::app::host_flows::HostFlows;
@@ -38,25 +40,25 @@ use crate::world::World;
 /// The ranks of one host.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
-    pub(crate) own: Vec<Rank>,
+    own: Vec<Rank>,
     /// ((rank of this host, other rank, whether it is for answers), slot of the sender), sorted.
     to: Vec<((u32, u32, bool), u32)>,
     /// By slot of the receiver: (rank of this host, other rank); `u32::MAX`: it is no queue pair between ranks.
-    pub(crate) from: Vec<(u32, u32)>,
+    from: Vec<(u32, u32)>,
     /// By slot of the sender: the rank of this host; `u32::MAX`: it is no queue pair between ranks.
-    pub(crate) owner: Vec<u32>,
+    owner: Vec<u32>,
     /// What the ranks have given to queue pairs in this event.
-    pub(crate) given: Vec<(u32, Message)>,
+    given: Vec<(u32, Message)>,
     /// What they have recorded in it, programs that have ended in it, and what went wrong.
-    pub(crate) recorded: u64,
-    pub(crate) ended: u64,
-    pub(crate) broken: Option<What>,
+    recorded: u64,
+    ended: u64,
+    broken: Option<What>,
 }
 
 impl Ranks {
     /// Those of `host`; `None` if it has none.
     pub(crate) fn new(host: usize, ends: &HostFlows, world: &World) -> Option<Box<Self>> {
-        let own = &ends.ranks[host];
+        let own = ends.ranks(host);
         if own.is_empty() {
             return None;
         }
@@ -65,8 +67,8 @@ impl Ranks {
             let is_here = programs.ranks[rank as usize].host as usize == host;
             is_here.then(|| own.binary_search(&rank).expect("a rank is at its host") as u32)
         };
-        let (mut to, mut owner) = (Vec::new(), vec![u32::MAX; ends.sent[host].len()]);
-        let mut from = vec![(u32::MAX, u32::MAX); ends.received[host].len()];
+        let (mut to, mut owner) = (Vec::new(), vec![u32::MAX; ends.sent(host).len()]);
+        let mut from = vec![(u32::MAX, u32::MAX); ends.received(host).len()];
         for channel in &programs.channels {
             let flow = channel.flow as usize;
             if let Some(rank) = local(channel.from) {
@@ -80,6 +82,38 @@ impl Ranks {
         to.sort_unstable();
         let own = own.iter().map(|id| Rank::new(*id, &programs.ranks[*id as usize])).collect();
         Some(Box::new(Self { own, to, from, owner, given: Vec::new(), recorded: 0, ended: 0, broken: None }))
+    }
+
+    /// The rank that a queue pair receives for, and the other one, by the slot of the receiver.
+    pub(crate) fn received_for(&self, slot: u32) -> (u32, u32) {
+        self.from[slot as usize]
+    }
+
+    /// The next message that a rank has from one of this host, and that one.
+    pub(crate) fn take_local(&mut self, rank: u32) -> (u32, Message) {
+        self.own[rank as usize].local.pop_front().expect("its timer was set for it")
+    }
+
+    /// A message that its rank waits for leaves by the sender of a slot, and its last bit at `end`: the rank.
+    pub(crate) fn leaves(&mut self, slot: u32, message: &Message, end: u64) -> u32 {
+        let rank = self.owner[slot as usize];
+        self.own[rank as usize].leaving.push(Reverse((end, message.op)));
+        rank
+    }
+
+    /// How many records they have made in this event, how many programs have ended in it, and what went wrong.
+    pub(crate) fn take_outcome(&mut self) -> (u64, u64, Option<What>) {
+        (std::mem::take(&mut self.recorded), std::mem::take(&mut self.ended), self.broken.take())
+    }
+
+    /// What they have given to queue pairs in this event, by the slot of the sender.
+    pub(crate) fn take_given(&mut self) -> Vec<(u32, Message)> {
+        std::mem::take(&mut self.given)
+    }
+
+    /// Gets the memory of that back.
+    pub(crate) fn recycle(&mut self, given: Vec<(u32, Message)>) {
+        self.given = given;
     }
 
     /// When each of them begins.
@@ -112,7 +146,7 @@ impl Ranks {
     }
 
     fn record(&mut self, timing: TimingRecord, ports: &mut Ports) {
-        ports.records.timings.push(timing);
+        ports.records_mut().timings.push(timing);
         self.recorded += 1;
     }
 }

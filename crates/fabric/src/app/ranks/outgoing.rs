@@ -10,7 +10,7 @@ pub(crate) struct Outgoing {
     /// The one that is being sent, or was last.
     current: Message,
     /// When it was given the first one; `u64::MAX`: not yet.
-    pub(crate) begun: u64,
+    begun: u64,
 }
 
 impl Outgoing {
@@ -33,6 +33,11 @@ impl Outgoing {
     pub(crate) fn begin(&mut self) -> u64 {
         self.current = self.waiting.pop_front().expect("a queue pair begins a message that it was given");
         self.current.size
+    }
+
+    /// When it was given the first one; `u64::MAX`: not yet.
+    pub(crate) const fn begun(&self) -> u64 {
+        self.begun
     }
 
     pub(crate) const fn current(&self) -> &Message {

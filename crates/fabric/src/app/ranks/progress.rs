@@ -75,7 +75,7 @@ impl Ranks {
                 Op::Stop { timer, series, label } => {
                     let start = self.own[rank as usize].stopwatches[usize::from(timer)];
                     let (time, start) = (Time::from_ps(now), Time::from_ps(start));
-                    let timing = TimingRecord { time, start, rank: id, node: ports.node, series, label };
+                    let timing = TimingRecord { time, start, rank: id, node: ports.node(), series, label };
                     self.record(timing, ports);
                     true
                 }

@@ -45,9 +45,9 @@ pub(crate) struct Rank {
     /// Ops of the messages that have asked for a receive and were not answered yet.
     pub(super) asking: VecDeque<u32>,
     /// (when its last bit will have left, op) of messages of which the last packet is on the wire.
-    pub(crate) leaving: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(super) leaving: BinaryHeap<Reverse<(u64, u32)>>,
     /// Messages from ranks of its host that are on their way, with their senders.
-    pub(crate) local: VecDeque<(u32, Message)>,
+    pub(super) local: VecDeque<(u32, Message)>,
     /// Ops executed.
     pub(super) executed: u64,
     pub(super) waited: u64,

@@ -10,7 +10,7 @@
 //! Credits come first: a packet without credits waits behind the gate of its class. A packet with credits that the throttle holds wakes
 //! the port when the throttle opens, or when an update changes c; it never polls. Updates themselves are not held. To a flow, time held is
 //! time behind the gate (`nic_held`); `sums.rs` tells the two apart. A throttled NIC is no deadlock, unless nothing moves and only credits
-//! could let it go (`check/stall.rs`).
+//! could let it go (`simulation/stall.rs`).
 mod nic;
 mod sums;
 
@@ -61,7 +61,7 @@ impl Throttle {
         let (spec, credits) = (spec?, world.credits.as_ref()?);
         let (machines, lanes) = match spec.scope {
             Scope::Port => (1, credits.classes.count_ones().max(1)),
-            Scope::VirtualLane => (ports.classes, 1),
+            Scope::VirtualLane => (ports.classes(), 1),
         };
         let capacity = credits.units.saturating_mul(lanes);
         Some(Box::new(Self {
@@ -169,8 +169,14 @@ impl Throttle {
         }
         if self.states {
             let lane = if self.machines.len() == 1 { 0 } else { cx.world.classes.priority(number as u8) };
-            let (time, node) = (Time::from_ps(cx.now), ports.node);
-            ports.records.throttle_states.push(ThrottleStateRecord { time, node, lane, congested, used });
+            let (time, node) = (Time::from_ps(cx.now), ports.node());
+            ports.records_mut().throttle_states.push(ThrottleStateRecord {
+                time,
+                node,
+                lane,
+                congested,
+                used,
+            });
             cx.post.recorded(1);
         }
     }

@@ -40,7 +40,7 @@ impl Host {
                 continue;
             }
             held |= 1 << class;
-            if self.ports.egress[usize::from(NIC)].paused & (1 << class) == 0
+            if self.ports.egress(NIC).paused() & (1 << class) == 0
                 && let Some(offer) = self.peek(1 << class, cx.now, cx.now, cx.world)
                 && offer.ready <= cx.now
                 && let Some(size) = self.size(&offer, cx.world)
@@ -55,15 +55,15 @@ impl Host {
     /// A frame has started to leave: the gap after it begins.
     pub(crate) fn throttle_sent<P: Post<Packet>>(&mut self, class: u8, size: u16, cx: &mut Ctx<'_, P>) {
         if let Some(throttle) = &mut self.throttle {
-            let end = self.ports.egress[usize::from(NIC)].busy_until;
+            let end = self.ports.egress(NIC).busy_until();
             throttle.on_sent(class, size, end, &mut self.ports, cx);
         }
     }
 
     /// Sets the wake to the next instant at which the port can send something, or close a gate.
     pub(crate) fn rearm_throttled(&mut self, now: u64, world: &World) {
-        let egress = &self.ports.egress[usize::from(NIC)];
-        let (free, paused) = (egress.busy_until.max(now), egress.paused);
+        let egress = self.ports.egress(NIC);
+        let (free, paused) = (egress.busy_until().max(now), egress.paused());
         let mut wake = if egress.owes_frame() { free } else { NEVER };
         if let Some(throttle) = &mut self.throttle {
             throttle.let_go();

@@ -101,10 +101,10 @@ impl Sums {
         let silent = self.most == 0 && self.flits == 0 && self.congested == 0 && self.held == 0;
         if cx.now > self.start && !silent {
             let length = u128::from(cx.now - self.start);
-            ports.records.throttle.push(ThrottleRecord {
+            let record = ThrottleRecord {
                 start: Time::from_ps(self.start),
                 end: Time::from_ps(cx.now),
-                node: ports.node,
+                node: ports.node(),
                 used_end: self.used,
                 used_max: self.most,
                 used_mean_milli: (self.area * 1000 / length) as u64,
@@ -112,7 +112,8 @@ impl Sums {
                 held: Span::from_ps(self.held),
                 sent_flits: self.flits,
                 entries: self.entries,
-            });
+            };
+            ports.records_mut().throttle.push(record);
             cx.post.recorded(1);
         }
         (self.most, self.area, self.congested, self.held) = (self.used, 0, 0, 0);

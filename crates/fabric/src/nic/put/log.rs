@@ -1,5 +1,5 @@
 //! What of PUT streams is recorded.
-use backwater_control::reaction::{Controller, State};
+use backwater_control::reaction::State;
 use backwater_engine::Post;
 use backwater_units::Time;
 
@@ -7,28 +7,28 @@ use crate::ctx::Ctx;
 use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::record::{PutEvent, PutRecord};
-use crate::transport::put::streams;
+use crate::transport::put::{Puts, streams};
 
 /// Something that happened to a packet of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
     /// Slot of the stream, outgoing or incoming as the event is the initiator's or the target's.
-    pub(crate) slot: u32,
-    pub(crate) flow: u32,
-    pub(crate) seq: u32,
-    pub(crate) event: PutEvent,
+    pub(super) slot: u32,
+    pub(super) flow: u32,
+    pub(super) seq: u32,
+    pub(super) event: PutEvent,
     /// What [`crate::transport::put::sums::Sums`] add up.
-    pub(crate) bytes: u64,
+    pub(super) bytes: u64,
     /// See [`PutRecord::value`].
-    pub(crate) value: i64,
+    pub(super) value: i64,
 }
 
 impl Host {
     /// Records what happened, if anybody wants to know.
     #[inline]
     pub(crate) fn note_put<P: Post<Packet>>(&mut self, note: Note, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.transports.puts else { return };
-        if let Some(sums) = &mut puts.sums {
+        let Some(puts) = self.transports.puts_mut() else { return };
+        if let Some(sums) = puts.sums_mut() {
             sums.note(note.slot as usize, note.event, note.bytes, &mut self.ports, cx);
         }
         if !cx.world.puts_of.is_empty() {
@@ -42,7 +42,7 @@ impl Host {
             return;
         }
         let stream = streams(cx.world).of(note.flow).expect("a PUT has a stream");
-        self.ports.records.puts.push(PutRecord {
+        self.ports.records_mut().puts.push(PutRecord {
             time: Time::from_ps(cx.now),
             flow: note.flow,
             src: cx.world.hosts[stream.src as usize],
@@ -56,9 +56,7 @@ impl Host {
 
     /// Records the periods that are over at `now`, and the open one if the run `ends`.
     pub(crate) fn turn_stream_sums<P: Post<Packet>>(&mut self, ends: bool, cx: &mut Ctx<'_, P>) {
-        if let Some(puts) = &mut self.transports.puts
-            && let Some(sums) = &mut puts.sums
-        {
+        if let Some(sums) = self.transports.puts_mut().and_then(Puts::sums_mut) {
             sums.turn(&mut self.ports, cx);
             if ends {
                 sums.close(&mut self.ports, cx);
@@ -69,23 +67,21 @@ impl Host {
     /// Records what the policy of an outgoing stream allows, after it may have changed from `before`.
     #[inline]
     pub(crate) fn note_policy<P: Post<Packet>>(&mut self, slot: u32, before: State, cx: &mut Ctx<'_, P>) {
-        let Some(puts) = &mut self.transports.puts else { return };
-        if puts.sums.is_none() && cx.world.puts_of.is_empty() {
+        let Some(puts) = self.transports.puts_mut() else { return };
+        if puts.sums_mut().is_none() && cx.world.puts_of.is_empty() {
             return;
         }
-        let outgoing = &puts.outgoing[slot as usize];
-        let (after, number) = (outgoing.policy.state(), outgoing.number);
+        let (after, flow) = (puts.allows(slot), puts.outgoing(slot, cx.world).flow);
         if after == before {
             return;
         }
-        if let Some(sums) = &mut puts.sums {
+        if let Some(sums) = puts.sums_mut() {
             sums.turn(&mut self.ports, cx);
             sums.allow(slot as usize, after.allowance, after.level);
         }
         if let (Some(old), Some(new)) = (before.level, after.level)
             && old != new
         {
-            let flow = streams(cx.world).all[number as usize].flow;
             let note = Note { slot, flow, seq: 0, event: PutEvent::State, bytes: 0, value: i64::from(new) };
             self.note_put(note, cx);
         }

@@ -47,7 +47,7 @@ pub(crate) struct Endpoint {
     held: u64,
     shares: [Share; 8],
     /// What flow control knows of it.
-    pub(crate) memory: Memory,
+    memory: Memory,
     /// Classes for which the host sends PAUSE.
     lossless: u8,
     drain: Drain,
@@ -72,9 +72,9 @@ impl Endpoint {
             packets: 0,
             held: 0,
             shares: [Share::default(); 8],
-            memory: Memory::new(ports.classes, lossless, credited, false, thresholds, 1, spec.depth.get()),
+            memory: Memory::new(ports.classes(), lossless, credited, false, thresholds, 1, spec.depth.get()),
             lossless,
-            drain: Drain::new(Schedule::new(&spec.drain, world.seed, ports.node)),
+            drain: Drain::new(Schedule::new(&spec.drain, world.seed, ports.node())),
             outlook: Outlook::Never,
             long: std::array::from_fn(long),
             sums: world.endpoints.then(|| Box::new(Sums::new(world.sample))),
@@ -91,7 +91,12 @@ impl Endpoint {
     /// Most bytes of the queue; without a limit under credits, which take its place.
     #[inline]
     pub(crate) fn depth(&self) -> u64 {
-        if self.memory.credited == 0 { self.memory.capacity } else { u64::MAX / 2 }
+        if self.memory.credited() == 0 { self.memory.capacity() } else { u64::MAX / 2 }
+    }
+
+    /// How many PAUSEs were sent for one class.
+    pub(crate) fn pauses_sent(&self, class: u8) -> u32 {
+        self.memory.account(usize::from(class)).pauses_sent()
     }
 
     /// Bytes of one class in the queue.
@@ -138,8 +143,8 @@ impl Endpoint {
     /// Whether there is room for a packet. In a class under credits there is: the other end had credits for it.
     #[inline]
     pub(crate) fn fits(&self, packet: &Packet) -> bool {
-        self.memory.credited & (1 << packet.class) != 0
-            || self.memory.used + u64::from(packet.size) <= self.memory.capacity
+        self.memory.is_credited(packet.class)
+            || self.memory.used() + u64::from(packet.size) <= self.memory.capacity()
     }
 
     /// Books a packet; false if there is no room for it.
@@ -148,7 +153,7 @@ impl Endpoint {
         let fits = self.fits(packet)
             && if self.lossless & (1 << class) != 0 {
                 self.memory.admit(0, class, size)
-            } else if self.memory.credited & (1 << class) != 0 {
+            } else if self.memory.is_credited(class) {
                 self.memory.admit_credited(0, class, size)
             } else {
                 self.memory.admit_unpaused(size)
@@ -170,7 +175,7 @@ impl Endpoint {
         let (class, size) = (packet.class, u32::from(packet.size));
         if self.lossless & (1 << class) != 0 {
             self.memory.release(0, class, size);
-        } else if self.memory.credited & (1 << class) != 0 {
+        } else if self.memory.is_credited(class) {
             self.memory.release_credited(0, class, size);
         } else {
             self.memory.release_unpaused(size);
@@ -206,7 +211,7 @@ impl Endpoint {
         for packet in self.iter() {
             shares[usize::from(packet.class)] += u64::from(packet.size);
             lanes[usize::from(packet.class)] +=
-                ports.credits.as_ref().map_or(0, |credits| credits.units(packet.size));
+                ports.credits().map_or(0, |credits| credits.units(packet.size));
         }
         let held: u64 = shares.iter().sum();
         let count = self.iter().count();
@@ -216,22 +221,22 @@ impl Endpoint {
                 self.packets, self.held
             ));
         }
-        let counted = |class: u8| self.memory.credited & (1 << class) == 0;
+        let counted = |class: u8| !self.memory.is_credited(class);
         let used: u64 = (0..8).filter(|class| counted(*class)).map(|class| shares[usize::from(class)]).sum();
-        if used != self.memory.used {
+        if used != self.memory.used() {
             return Err(format!(
                 "the receive queue counts {} B for flow control, {used} B are there",
-                self.memory.used
+                self.memory.used()
             ));
         }
-        for class in 0..ports.classes as u8 {
-            let account = self.memory.accounts[usize::from(class)].held.total();
-            if (self.lossless | self.memory.credited) & (1 << class) != 0
+        for class in 0..ports.classes() as u8 {
+            let account = self.memory.account(usize::from(class)).held();
+            if (self.lossless | self.memory.credited()) & (1 << class) != 0
                 && account != shares[usize::from(class)]
             {
                 return Err(format!("the receive queue counts {account} B of class {class}"));
             }
-            let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) else {
+            let Some(credits) = ports.credits().filter(|credits| credits.govern(class)) else {
                 continue;
             };
             let (held, buffer) = credits.held(ports.at(NIC, class));
@@ -244,7 +249,7 @@ impl Endpoint {
 }
 
 fn long(spec: &EndpointSpec, class: u8, lossless: u8, ports: &Ports) -> u64 {
-    if let Some(credits) = ports.credits.as_ref().filter(|credits| credits.govern(class)) {
+    if let Some(credits) = ports.credits().filter(|credits| credits.govern(class)) {
         return credits.spare_bytes(NIC);
     }
     match spec.pfc {

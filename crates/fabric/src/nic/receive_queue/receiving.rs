@@ -26,7 +26,7 @@ impl Host {
     pub(crate) fn enter<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let now = packet.time;
         self.turn_sums(cx);
-        if self.ports.credits.is_some()
+        if self.ports.has_credits()
             && let Err((held, buffer)) = self.ports.take_in(packet)
         {
             self.ports.fail(now, NIC, What::Credits(held, buffer), cx);
@@ -56,7 +56,7 @@ impl Host {
         if self.endpoint.is_none() {
             return;
         }
-        if self.ports.credits.is_some() {
+        if self.ports.has_credits() {
             self.ports.consume(packet);
         }
         if full {
@@ -122,7 +122,7 @@ impl Host {
 
     /// A packet has left the receive queue: its credits go back, its class may be resumed.
     fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        if self.ports.credits.is_some() {
+        if self.ports.has_credits() {
             self.ports.give_back(packet, cx.now);
             self.note_full_lane(packet.class, cx.now);
         }
@@ -134,7 +134,7 @@ impl Host {
         for class in 1..cx.world.classes.count {
             let endpoint = self.slow();
             let concerned = class == packet.class || whole_port;
-            if concerned && endpoint.memory.accounts[usize::from(class)].outstanding {
+            if concerned && endpoint.memory.account(usize::from(class)).is_outstanding() {
                 let level = endpoint.memory.level(NIC, class);
                 let form = cx.world.pfc.form;
                 self.tell(class, form.on_departure(level, true), cx);
@@ -149,8 +149,8 @@ impl Host {
         if lossless & (1 << came) == 0 {
             return;
         }
-        let account = &memory.accounts[usize::from(came)];
-        if account.held.total() <= u64::from(account.calm) || memory.spares(NIC, came) {
+        let account = memory.account(usize::from(came));
+        if account.stays_calm(0) || memory.spares(NIC, came) {
             return;
         }
         let whole_port = memory.whole_port(NIC);
@@ -158,7 +158,7 @@ impl Host {
             if class == came || (whole_port && lossless & (1 << class) != 0) {
                 let memory = &self.slow().memory;
                 let (level, outstanding) =
-                    (memory.level(NIC, class), memory.accounts[usize::from(class)].outstanding);
+                    (memory.level(NIC, class), memory.account(usize::from(class)).is_outstanding());
                 let form = cx.world.pfc.form;
                 self.tell(class, form.on_arrival(level, outstanding), cx);
             }
@@ -197,7 +197,7 @@ impl Host {
 
     /// Under credits: whether the switch has to wait for more of them.
     fn note_full_lane(&mut self, class: u8, now: u64) {
-        if self.ports.credits.is_none() {
+        if !self.ports.has_credits() {
             return;
         }
         let full = self.ports.lane_is_full(NIC, class);
@@ -215,7 +215,7 @@ impl Host {
             What::Stuck
         } else {
             let lossless = endpoint.lossless & (1 << packet.class) != 0;
-            What::Receive(memory.used + u64::from(packet.size), memory.capacity, lossless)
+            What::Receive(memory.used() + u64::from(packet.size), memory.capacity(), lossless)
         };
         self.ports.fail(packet.time, NIC, what, cx);
     }
@@ -226,9 +226,9 @@ impl Host {
         if endpoint.stuck().is_none() {
             return;
         }
-        let (paused, credited) = (endpoint.memory.outstanding > 0, endpoint.memory.credited);
+        let (paused, credited) = (endpoint.memory.pauses(), endpoint.memory.credited());
         let full = |class: u8| credited & (1 << class) != 0 && self.ports.lane_is_full(NIC, class);
-        if paused || (0..self.ports.classes as u8).any(full) {
+        if paused || (0..self.ports.classes() as u8).any(full) {
             self.ports.fail(cx.now, NIC, What::Stuck, cx);
         }
     }

@@ -11,9 +11,9 @@ const INTERVALS: u64 = 0xd7a1;
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     /// Bit/s.
-    pub(crate) rate: u64,
+    pub(super) rate: u64,
     /// End of the piece, exclusive; `u64::MAX` if it is the last.
-    pub(crate) until: u64,
+    pub(super) until: u64,
     rest: Rest,
 }
 

@@ -31,9 +31,9 @@ pub(crate) fn hosts<'a>(
             let ends = &world.flows[flow as usize];
             flows.entry((ends.src, ends.dst)).or_default().push(flow);
         }
-        let unfinished = host.receivers.iter().filter(|receiver| receiver.finish == u64::MAX).count();
+        let unfinished = host.receivers.iter().filter(|receiver| receiver.finish() == u64::MAX).count();
         Some(Stuck {
-            host: network.name(host.ports.node).to_owned(),
+            host: network.name(host.ports.node()).to_owned(),
             packets,
             held: Bytes::new(endpoint.held()),
             flows: flows.into_iter().map(named).collect(),

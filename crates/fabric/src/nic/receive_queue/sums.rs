@@ -86,17 +86,18 @@ impl Sums {
         self.count(cx.now);
         let silent = self.peak == 0 && self.dropped_packets == 0 && self.held_back == 0;
         if cx.now > self.start && !silent {
-            ports.records.endpoints.push(EndpointRecord {
+            let record = EndpointRecord {
                 start: Time::from_ps(self.start),
                 end: Time::from_ps(cx.now),
-                node: ports.node,
+                node: ports.node(),
                 drained_bytes: Bytes::new(self.drained),
                 dropped_packets: self.dropped_packets,
                 dropped_bytes: Bytes::new(self.dropped_bytes),
                 queue: Bytes::new(held),
                 peak: Bytes::new(self.peak),
                 paused_upstream: Span::from_ps(self.held_back),
-            });
+            };
+            ports.records_mut().endpoints.push(record);
             cx.post.recorded(1);
         }
         (self.drained, self.dropped_packets, self.dropped_bytes) = (0, 0, 0);

@@ -57,23 +57,24 @@ impl Host {
     fn record_holds<P: Post<Packet>>(&mut self, class: u8, blockers: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
         let closed = endpoint.is_still(cx.now);
-        let upstream = &self.ports.egress[usize::from(NIC)];
+        let upstream = *self.ports.egress(NIC);
         for blocker in (0..cx.world.classes.count).filter(|blocker| blockers & (1 << blocker) != 0) {
             let bytes = Bytes::new(endpoint.waiting(blocker));
             if bytes > Bytes::ZERO {
-                self.ports.records.holds.push(HoldRecord {
+                let record = HoldRecord {
                     time: Time::from_ps(cx.now),
-                    node: self.ports.node,
+                    node: self.ports.node(),
                     port: NIC,
-                    held_node: upstream.peer,
-                    held_port: upstream.peer_port,
+                    held_node: upstream.peer(),
+                    held_port: upstream.peer_port(),
                     priority: cx.world.classes.priority(class),
                     blocker: DRAIN,
                     blocker_priority: cx.world.classes.priority(blocker),
                     bytes,
                     queue: bytes,
                     closed,
-                });
+                };
+                self.ports.records_mut().holds.push(record);
                 cx.post.recorded(1);
             }
         }
@@ -82,24 +83,25 @@ impl Host {
     /// A packet, which came at its time, has been drained.
     pub(super) fn note_drained<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
-        let left = endpoint.left(self.ports.node, packet.class, cx.world);
+        let left = endpoint.left(self.ports.node(), packet.class, cx.world);
         let Some(truth) = &mut endpoint.truth else { return };
         let crowd = &mut truth.crowds[usize::from(packet.class)];
-        let made = crowd.leaves(packet, packet.code, left, cx.now, &mut self.ports.records.crowds);
+        let made = crowd.leaves(packet, packet.code, left, cx.now, &mut self.ports.records_mut().crowds);
         if made > 0 {
             cx.post.recorded(made);
         }
         if let Some(last) = followed(packet, cx.world) {
-            self.ports.records.waits.push(WaitRecord {
+            let record = WaitRecord {
                 start: Time::from_ps(packet.time),
                 end: Time::from_ps(cx.now),
-                node: self.ports.node,
+                node: self.ports.node(),
                 port: DRAIN,
                 priority: left.priority,
                 flow: packet.flow,
                 seq: cx.world.number(packet),
                 last,
-            });
+            };
+            self.ports.records_mut().waits.push(record);
             cx.post.recorded(1);
         }
     }
@@ -108,9 +110,9 @@ impl Host {
     pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
         let Some(endpoint) = &mut self.endpoint else { return };
         for class in 0..world.classes.count {
-            let left = endpoint.left(self.ports.node, class, world);
+            let left = endpoint.left(self.ports.node(), class, world);
             if let Some(truth) = &mut endpoint.truth {
-                truth.crowds[usize::from(class)].disperse(left, now, &mut self.ports.records.crowds);
+                truth.crowds[usize::from(class)].disperse(left, now, &mut self.ports.records_mut().crowds);
             }
         }
     }

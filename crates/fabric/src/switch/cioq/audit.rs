@@ -13,7 +13,7 @@ impl Cioq {
         chassis: &'a Chassis,
         at: usize,
     ) -> impl Iterator<Item = &'a Packet> + use<'a> {
-        chassis.ports.pool.iter(self.lines[at].fifo)
+        chassis.ports.pool().iter(self.lines[at].fifo)
     }
 
     /// Packets on their way across the crossbar, with the egress port they go to.
@@ -23,15 +23,15 @@ impl Cioq {
 
     /// The first count that is not what is there, in words.
     pub(crate) fn check_regions(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
-        let count = chassis.ports.queues.len();
+        let count = chassis.ports.queues().len();
         let mut charged = vec![0; count];
-        let mut taken = vec![0; chassis.ports.egress.len()];
+        let mut taken = vec![0; usize::from(chassis.ports.count())];
         let mut used = 0;
         for at in 0..count {
             charged[at] = self.in_line(chassis, at).map(|packet| u64::from(packet.size)).sum();
-            if at % chassis.ports.classes != 0 {
+            if at % chassis.ports.classes() != 0 {
                 let waiting: u32 = chassis.waiting(self, at).map(|packet| u32::from(packet.size)).sum();
-                taken[at / chassis.ports.classes] += waiting;
+                taken[at / chassis.ports.classes()] += waiting;
                 used += u64::from(waiting);
             }
         }
@@ -40,15 +40,12 @@ impl Cioq {
             taken[usize::from(out)] += u32::from(packet.size);
         }
         used += charged.iter().sum::<u64>();
-        if used != chassis.memory.used {
-            return Err(format!("the memory counts {} B and holds {used} B", chassis.memory.used));
+        if used != chassis.memory.used() {
+            return Err(format!("the memory counts {} B and holds {used} B", chassis.memory.used()));
         }
-        for (at, (account, bytes)) in chassis.memory.accounts.iter().zip(&charged).enumerate() {
-            if account.held.total() != *bytes {
-                return Err(format!(
-                    "ingress account {at} counts {} B, {bytes} B are there",
-                    account.held.total()
-                ));
+        for (at, (account, bytes)) in chassis.memory.accounts().iter().zip(&charged).enumerate() {
+            if account.held() != *bytes {
+                return Err(format!("ingress account {at} counts {} B, {bytes} B are there", account.held()));
             }
         }
         for (port, (output, bytes)) in self.outputs.iter().zip(&taken).enumerate() {
@@ -65,7 +62,7 @@ impl Cioq {
         let Some(isolating) = &self.isolation else { return Ok(()) };
         let congested = isolating.rules.lanes.congested;
         let mut there: BTreeMap<Option<usize>, u32> = BTreeMap::new();
-        for port in 0..chassis.ports.egress.len() as u16 {
+        for port in 0..chassis.ports.count() {
             let at = chassis.ports.at(port, congested);
             for packet in chassis.waiting(self, at).chain(self.in_line(chassis, at)) {
                 *there.entry(isolating.entry(packet, world)).or_default() += 1;

@@ -18,9 +18,9 @@ impl Cioq {
         if limits.single && output.moving > 0 {
             return false;
         }
-        let size = u32::from(chassis.ports.pool.first(self.lines[at].fifo).size);
+        let size = u32::from(chassis.ports.pool().first(self.lines[at].fifo).size);
         let own =
-            chassis.ports.queues[chassis.ports.at(out, class)].bytes + output.coming[usize::from(class)];
+            chassis.ports.queue(chassis.ports.at(out, class)).bytes() + output.coming[usize::from(class)];
         output.taken + size <= limits.egress && own + size <= limits.caps[usize::from(class)]
     }
 
@@ -92,8 +92,7 @@ impl Cioq {
             self.lines[usize::from(port) * usize::from(cx.world.classes.count) + usize::from(class)].out;
         let packet = self.pop_at_ingress(chassis, port, class);
         let size = u32::from(packet.size);
-        let [from, to] =
-            [port, out].map(|port| chassis.ports.egress[usize::from(port)].wire_time(packet.size));
+        let [from, to] = [port, out].map(|port| chassis.ports.egress(port).wire_time(packet.size));
         let output = &mut self.outputs[usize::from(out)];
         output.coming[usize::from(class)] += size;
         output.taken += size;
@@ -105,7 +104,7 @@ impl Cioq {
         input.turn = class;
         input.moving = packet;
         input.out = out;
-        chassis.ports.isolation_counts.note_egress(taken);
+        chassis.ports.isolation_counts_mut().note_egress(taken);
         let end = cx.now + (from.min(to) * 100).div_ceil(self.limits.speedup_percent);
         chassis.ports.set_timer(end, port, Purpose::Crossed, 0);
         self.left_line(chassis, &packet, cx);
@@ -124,7 +123,7 @@ impl Cioq {
         let output = &mut self.outputs[usize::from(out)];
         output.coming[usize::from(packet.class)] -= size;
         output.moving -= 1;
-        chassis.discharge(port, packet.class, packet.size);
+        chassis.memory.discharge(chassis.ports.at(port, packet.class), packet.size);
         self.enter_egress(chassis, &packet, out, cx);
         self.mind_upstream(chassis, port, cx);
         chassis.send_next(self, out, cx);

@@ -8,7 +8,6 @@ use crate::link::egress::pick;
 use crate::packet::{Kind, Packet};
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::Cioq;
-use crate::switch::count;
 use crate::world::World;
 use backwater_control::detector::{MarkAt, MarkBasis};
 
@@ -47,13 +46,12 @@ impl Cioq {
         let Some(class) = self.choose_at_egress(chassis, out, cx.world) else { return };
         let packet = chassis.ports.dequeue(out, class);
         if class == 0 {
-            let (queue, egress) = (chassis.ports.at(out, 0), &mut chassis.ports.egress[usize::from(out)]);
-            count(&mut chassis.ports.queues[queue], egress, &packet);
+            chassis.ports.count_sent(out, &packet);
             chassis.ports.transmit(out, &packet, packet.code, cx);
             return;
         }
         chassis.waited(&packet, out, cx);
-        chassis.memory.used -= u64::from(packet.size);
+        chassis.memory.release_unpaused(u32::from(packet.size));
         self.outputs[usize::from(out)].taken -= u32::from(packet.size);
         if let Some(flows) = &mut self.isolation {
             flows.leaves_egress(chassis, &packet, out, cx.now, cx.world);
@@ -66,22 +64,22 @@ impl Cioq {
 
     /// The class that an idle port serves now, of those that wait at an open gate.
     fn choose_at_egress(&mut self, chassis: &mut Chassis, out: u16, world: &World) -> Option<u8> {
-        let egress = &chassis.ports.egress[usize::from(out)];
-        let ready = egress.waiting & !egress.paused;
+        let egress = chassis.ports.egress(out);
+        let ready = egress.waiting() & !egress.paused();
         if ready == 0 {
             return None;
         }
         let Some(quanta) = &world.deficit else {
-            return Some(pick(ready, egress.turn, world.round_robin));
+            return Some(pick(ready, egress.turn(), world.round_robin));
         };
         if ready & 1 != 0 {
             return Some(0);
         }
         let (ports, deficits) = (&chassis.ports, &mut self.deficits);
         deficits[usize::from(out)].pick(quanta, ready, |class| {
-            let queue = &ports.queues[ports.at(out, class)];
-            let bytes = u32::from(ports.pool.first(queue.fifo).size);
-            Head { bytes, last: queue.bytes == bytes }
+            let queue = ports.queue(ports.at(out, class));
+            let bytes = u32::from(ports.pool().first(*queue.fifo()).size);
+            Head { bytes, last: queue.bytes() == bytes }
         })
     }
 }
@@ -89,9 +87,9 @@ impl Cioq {
 impl Chassis {
     /// Detectors may look at packets as they come into the egress queue.
     fn judge_at_arrival<P: Post<Packet>>(&mut self, packet: &mut Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        let queue = self.ports.queues[self.ports.at(out, packet.class)].bytes;
+        let queue = self.ports.queue(self.ports.at(out, packet.class)).bytes();
         if cx.world.mark.at == MarkAt::Dequeue {
-            let detector = &cx.world.detectors[usize::from(self.ports.egress[usize::from(out)].detector)];
+            let detector = &cx.world.detectors[usize::from(self.ports.egress(out).detector())];
             if detector.on_arrival(u64::from(queue)) {
                 packet.echo = CodePoint::Congestion;
             }
@@ -115,15 +113,14 @@ impl Chassis {
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) -> CodePoint {
-        let at = self.ports.at(out, packet.class);
         if cx.world.mark.at == MarkAt::Dequeue {
             if packet.is_flagged() || cx.world.mark.basis == MarkBasis::Port {
-                count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
+                self.ports.count_sent(out, packet);
                 return self.judge(out, packet, cx);
             }
             return self.depart(out, packet, cx);
         }
-        count(&mut self.ports.queues[at], &mut self.ports.egress[usize::from(out)], packet);
+        self.ports.count_sent(out, packet);
         if self.truth.is_some() {
             let mut came = *packet;
             if packet.is_flagged() {

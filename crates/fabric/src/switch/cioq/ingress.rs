@@ -9,21 +9,6 @@ use crate::packet::{Kind, Packet};
 use crate::switch::chassis::Chassis;
 use crate::violation::What;
 
-impl Chassis {
-    /// The class `class` of an ingress port holds `size` bytes more.
-    #[inline]
-    pub(crate) fn charge(&mut self, port: u16, class: u8, size: u16) {
-        let account = &mut self.memory.accounts[self.ports.at(port, class)];
-        account.held.bytes += u32::from(size);
-        account.peak = account.peak.max(account.held.bytes);
-    }
-
-    #[inline]
-    pub(crate) fn discharge(&mut self, port: u16, class: u8, size: u16) {
-        self.memory.accounts[self.ports.at(port, class)].held.bytes -= u32::from(size);
-    }
-}
-
 impl Cioq {
     /// A packet has come in completely.
     pub(crate) fn come_in<P: Post<Packet>>(
@@ -48,7 +33,7 @@ impl Cioq {
             return;
         }
         input.held = held;
-        chassis.ports.isolation_counts.note_ingress(held);
+        chassis.ports.isolation_counts_mut().note_ingress(held);
         let (class, slot) = match &mut self.isolation {
             Some(flows) => flows.class_at_ingress(chassis, packet, cx),
             None => (packet.class, None),
@@ -62,8 +47,8 @@ impl Cioq {
             stored.echo = CodePoint::Congestion;
             self.inputs[usize::from(port)].strays += 1;
         }
-        chassis.memory.used += u64::from(packet.size);
-        chassis.charge(port, class, packet.size);
+        chassis.memory.occupy(packet.size);
+        chassis.memory.charge(chassis.ports.at(port, class), packet.size);
         self.line_up_at_ingress(chassis, &stored, out);
         if let (Some(slot), Some(flows)) = (slot, &mut self.isolation)
             && flows.stands_at_ingress(chassis, &stored, packet.class, slot, cx)
@@ -77,7 +62,7 @@ impl Cioq {
     /// Appends a packet to its ingress queue.
     pub(crate) fn line_up_at_ingress(&mut self, chassis: &mut Chassis, packet: &Packet, out: u16) {
         let at = chassis.ports.at(packet.port, packet.class);
-        chassis.ports.pool.push(&mut self.lines[at].fifo, packet);
+        chassis.ports.pool_mut().push(&mut self.lines[at].fifo, packet);
         if self.lines[at].out == NOWHERE {
             self.lines[at].out = out;
             self.outputs[usize::from(out)].wanted += 1;
@@ -88,11 +73,11 @@ impl Cioq {
     pub(crate) fn pop_at_ingress(&mut self, chassis: &mut Chassis, port: u16, class: u8) -> Packet {
         let at = chassis.ports.at(port, class);
         let line = &mut self.lines[at];
-        let packet = chassis.ports.pool.pop(&mut line.fifo);
+        let packet = chassis.ports.pool_mut().pop(&mut line.fifo);
         let next = if line.fifo.is_empty() {
             NOWHERE
         } else {
-            chassis.forwarding.port_by_flow(chassis.ports.pool.first(line.fifo))
+            chassis.forwarding.port_by_flow(chassis.ports.pool().first(line.fifo))
         };
         let before = std::mem::replace(&mut line.out, next);
         if before != next {
@@ -116,12 +101,12 @@ impl Cioq {
         if input.paused == 0 && u64::from(input.held) < self.limits.calm {
             return;
         }
-        let first = usize::from(port) * chassis.ports.classes;
+        let first = chassis.ports.at(port, 0);
         let mut held = [0; 8];
         for (held, account) in
-            held.iter_mut().zip(&chassis.memory.accounts[first..first + chassis.ports.classes])
+            held.iter_mut().zip(&chassis.memory.accounts()[first..][..chassis.ports.classes()])
         {
-            *held = account.held.bytes;
+            *held = account.held() as u32;
         }
         let input = &self.inputs[usize::from(port)];
         let (before, strays) = (input.paused, input.strays);

@@ -51,17 +51,21 @@ pub(crate) const NOWHERE: u16 = u16::MAX;
 /// [`Settings`] by class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    pub(crate) speedup_percent: u64,
-    pub(crate) ingress: u32,
+    speedup_percent: u64,
+    ingress: u32,
     egress: u32,
     caps: [u32; 8],
     single: bool,
-    pub(crate) bands: Bands,
+    bands: Bands,
     /// An ingress port that holds less than this, of whatever class, pauses nobody.
-    pub(crate) calm: u64,
+    calm: u64,
 }
 
 impl Limits {
+    pub(crate) const fn speedup_percent(&self) -> u64 {
+        self.speedup_percent
+    }
+
     pub(crate) fn new(settings: &Settings, classes: &Classes) -> Self {
         let priority = |class: usize| usize::from(classes.priority(class as u8 % classes.count));
         let bytes = |bytes: backwater_units::Bytes| bytes.get().min(u64::from(u32::MAX)) as u32;
@@ -83,26 +87,26 @@ impl Limits {
 /// An ingress queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IngressQueue {
-    pub(crate) fifo: Fifo,
+    fifo: Fifo,
     /// The egress port of its first packet.
-    pub(crate) out: u16,
+    out: u16,
 }
 
 /// An ingress port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     /// The packet on its way across the crossbar, and to which port; meaningless while not `busy`.
-    pub(crate) moving: Packet,
-    pub(crate) out: u16,
-    pub(crate) busy: bool,
+    moving: Packet,
+    out: u16,
+    busy: bool,
     /// Class served last.
     turn: u8,
     /// Classes that it holds paused upstream, a bit each.
-    pub(crate) paused: u8,
+    paused: u8,
     /// Bytes of its region in use.
-    pub(crate) held: u32,
+    held: u32,
     /// Packets of the monitored class that came in the congested class.
-    pub(crate) strays: u32,
+    strays: u32,
 }
 
 /// An egress port.
@@ -111,29 +115,29 @@ pub(crate) struct Output {
     /// Bytes on their way to it, by class.
     coming: [u32; 8],
     /// Bytes of its region in use: waiting, or on their way.
-    pub(crate) taken: u32,
+    taken: u32,
     /// Packets on their way.
     moving: u16,
     /// Ingress queues whose first packet wants to go there.
     wanted: u16,
     /// When a frame of the link's flow control arrived last; `u64::MAX` if none did.
-    pub(crate) last_pfc: u64,
+    last_pfc: u64,
 }
 
 /// The state of such a switch beside its egress queues.
 #[derive(Clone)]
 pub(crate) struct Cioq {
     /// `lines[port * classes + class]`
-    pub(crate) lines: Vec<IngressQueue>,
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) outputs: Vec<Output>,
+    lines: Vec<IngressQueue>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
     /// For each egress port the ingress ports, the one served longest ago first. Ports in turn, but one that finds no room for its
     /// class when its turn comes keeps it: by a mere pointer, others that find room would take it for ever.
     order: Vec<u16>,
     /// Per egress port, if turns go by deficits.
     deficits: Vec<Drr>,
     /// Whether detectors look at arrivals.
-    pub(crate) arrivals: bool,
+    arrivals: bool,
     limits: Limits,
     /// What keeps congesting flows apart, if anything.
     isolation: Option<Box<CongestedFlows>>,
@@ -190,7 +194,7 @@ impl Fabric for Cioq {
     }
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
-        std::slice::from_ref(&ports.queues[at].fifo)
+        std::slice::from_ref(ports.queue(at).fifo())
     }
 
     fn pfc(&mut self, port: u16, now: u64) {
@@ -221,9 +225,9 @@ impl Fabric for Cioq {
 
     /// What stands before the gate is delayed by lack of credits, no candidate for a mark.
     fn gate_closed(&mut self, chassis: &mut Chassis, out: u16, class: u8, _now: u64) {
-        let fifo = chassis.ports.queues[chassis.ports.at(out, class)].fifo;
-        if self.arrivals && !fifo.is_empty() && chassis.ports.pool.first(fifo).kind == Kind::Data {
-            chassis.ports.pool.first_mut(fifo).echo = CodePoint::NotCapable;
+        let fifo = *chassis.ports.queue(chassis.ports.at(out, class)).fifo();
+        if self.arrivals && !fifo.is_empty() && chassis.ports.pool().first(fifo).kind == Kind::Data {
+            chassis.ports.pool_mut().first_mut(fifo).echo = CodePoint::NotCapable;
         }
     }
 

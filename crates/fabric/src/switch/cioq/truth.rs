@@ -21,12 +21,12 @@ impl Cioq {
         class: u8,
         cx: &mut Ctx<'_, P>,
     ) {
-        let own = u64::from(chassis.memory.accounts[chassis.ports.at(port, class)].held.bytes)
+        let own = chassis.memory.account(chassis.ports.at(port, class)).held()
             >= self.limits.bands.own[usize::from(class)].stop;
         let classes = if own { 1 << class } else { cx.world.lossless };
         for queue in (1..cx.world.classes.count).filter(|queue| classes & (1 << queue) != 0) {
             let at = chassis.ports.at(port, queue);
-            let bytes = u64::from(chassis.memory.accounts[at].held.bytes);
+            let bytes = chassis.memory.account(at).held();
             let (line, input) = (&self.lines[at], &self.inputs[usize::from(port)]);
             let crossing = input.busy && input.moving.class == queue;
             let blocker = if line.out == NOWHERE && crossing { input.out } else { line.out };
@@ -49,7 +49,7 @@ impl Cioq {
         }
         let out = |class: u8| self.lines[ports.at(port, class)].out;
         let own = out(class) != NOWHERE;
-        let bytes = |class: u8| u64::from(chassis.memory.accounts[ports.at(port, class)].held.bytes);
+        let bytes = |class: u8| chassis.memory.account(ports.at(port, class)).held();
         (1..world.classes.count)
             .filter(|other| (*other == class || !own) && out(*other) != NOWHERE)
             .map(|class| Holder { out: out(class), scope: Scope::class(class), bytes: bytes(class) })

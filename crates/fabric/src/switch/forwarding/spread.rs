@@ -76,8 +76,9 @@ impl Spread {
 
 /// What speaks against a port: a closed gate most, then bytes that wait, then how long it is busy.
 fn load(ports: &Ports, port: u16, packet: &Packet) -> (bool, u64, u64) {
-    let egress = &ports.egress[usize::from(port)];
-    let waiting = (0..ports.classes as u8).map(|class| u64::from(ports.queues[ports.at(port, class)].bytes));
-    let closed = egress.paused & (1 << packet.class) != 0;
-    (closed, waiting.sum(), egress.busy_until.max(packet.time))
+    let egress = ports.egress(port);
+    let waiting =
+        (0..ports.classes() as u8).map(|class| u64::from(ports.queue(ports.at(port, class)).bytes()));
+    let closed = egress.paused() & (1 << packet.class) != 0;
+    (closed, waiting.sum(), egress.busy_until().max(packet.time))
 }

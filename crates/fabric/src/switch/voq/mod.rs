@@ -47,7 +47,6 @@ use crate::link::queue::Fifo;
 use crate::packet::{Kind, Packet};
 use crate::spec::Queueing;
 use crate::switch::chassis::{Chassis, Fabric};
-use crate::switch::count;
 use crate::switch::truth::Holder;
 use crate::switch::voq::order::Order;
 use crate::switch::voq::queues::Voqs;
@@ -56,9 +55,9 @@ use crate::world::World;
 
 #[derive(Clone)]
 pub(crate) struct Voq<O> {
-    pub(crate) voqs: Voqs,
+    voqs: Voqs,
     /// Who leaves next.
-    pub(crate) order: O,
+    order: O,
     /// Per egress port, if turns are weighted.
     arbiters: Vec<VlArbiter>,
     /// Whether detectors look at arrivals.
@@ -98,7 +97,7 @@ impl Chassis {
     ) {
         let sent = self.ports.transmit_credit(port, cx);
         if sent.held_back {
-            self.memory.held_until[sent.class as usize] = cx.now;
+            self.memory.note_held_back(sent.class, cx.now);
         }
         if sent.short && (self.truth.is_some() || self.roots.is_some()) {
             fabric.note_hold(self, port, sent.class, cx);
@@ -109,7 +108,7 @@ impl Chassis {
     #[cold]
     fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let at = self.ports.at(packet.port, packet.class);
-        let (held, buffer) = self.ports.credits.as_ref().map_or((0, 0), |credits| credits.held(at));
+        let (held, buffer) = self.ports.credits().map_or((0, 0), |credits| credits.held(at));
         self.ports.fail(packet.time, packet.port, What::Credits(held, buffer), cx);
     }
 }
@@ -126,12 +125,12 @@ impl<O: Order> Voq<O> {
         out: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let credited = chassis.memory.credited & (1 << packet.class) != 0;
+        let credited = chassis.memory.is_credited(packet.class);
         let lane = O::lane(&self.voqs, &chassis.ports, (came.port, came.class));
-        let egress = &chassis.ports.egress[out as usize];
-        let free = egress.busy_until <= packet.time
+        let egress = chassis.ports.egress(out);
+        let free = egress.busy_until() <= packet.time
             && !self.order.holds_back(lane, packet.time)
-            && (egress.waiting | egress.paused) & (1 << packet.class) == 0
+            && (egress.waiting() | egress.paused()) & (1 << packet.class) == 0
             && if credited {
                 chassis.ports.fits(out, packet.class, packet.size)
             } else {
@@ -146,7 +145,7 @@ impl<O: Order> Voq<O> {
         }
         if chassis.admit(came, out, cx) {
             let first = self.line_up(chassis, packet, lane, out, cx.world);
-            if chassis.ports.egress[out as usize].paused & (1 << packet.class) != 0 && first {
+            if chassis.ports.egress(out).paused() & (1 << packet.class) != 0 && first {
                 self.look_at_head(chassis, packet, out, cx);
             }
             chassis.stored(self, packet, out, cx);
@@ -165,15 +164,15 @@ impl<O: Order> Voq<O> {
         world: &World,
     ) -> bool {
         let at = chassis.ports.at(out, packet.class);
-        let queue = &mut chassis.ports.queues[at];
         let mut packet = *packet;
-        let detector = &world.detectors[usize::from(chassis.ports.egress[out as usize].detector)];
-        if packet.kind == Kind::Data && detector.on_arrival(u64::from(queue.bytes)) {
+        let detector = &world.detectors[usize::from(chassis.ports.egress(out).detector())];
+        let queue = chassis.ports.queue_mut(at);
+        if packet.kind == Kind::Data && detector.on_arrival(u64::from(queue.bytes())) {
             packet.echo = CodePoint::Congestion;
         }
-        queue.bytes += u32::from(packet.size);
+        queue.grow(packet.size);
         if !O::BLOCKS {
-            chassis.ports.egress[out as usize].waiting |= 1 << packet.class;
+            chassis.ports.egress_mut(out).set_waiting(packet.class);
         }
         self.order.push(&mut self.voqs, &mut chassis.ports, (at, lane), &packet, packet.time)
     }
@@ -187,7 +186,7 @@ impl<O: Order> Voq<O> {
         out: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let credited = chassis.ports.credits.as_ref().is_some_and(|credits| credits.govern(packet.class));
+        let credited = chassis.ports.credits().is_some_and(|credits| credits.govern(packet.class));
         if credited && chassis.ports.fits(out, packet.class, packet.size) {
             self.open(chassis, out, packet.class, cx);
         } else {
@@ -203,7 +202,7 @@ impl<O: Order> Voq<O> {
         let at = chassis.ports.at(out, class);
         let mut turns = self.voqs.in_turn(at);
         while let Some(lane) = turns.next(&self.voqs, at) {
-            let head = chassis.ports.pool.first_mut(self.voqs.head(at, lane));
+            let head = chassis.ports.pool_mut().first_mut(self.voqs.head(at, lane));
             if head.kind == Kind::Data {
                 head.echo = CodePoint::NotCapable;
             }
@@ -217,8 +216,8 @@ impl<O: Order> Voq<O> {
 
     /// Closes the gates of classes without credits, so that none of them loses its weighted turn by being picked in vain.
     fn shut_starved<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
-        let egress = &chassis.ports.egress[out as usize];
-        let ready = egress.waiting & !egress.paused;
+        let egress = chassis.ports.egress(out);
+        let ready = egress.waiting() & !egress.paused();
         for class in (1..cx.world.classes.count).filter(|class| ready & (1 << class) != 0) {
             if self.choose_lane(chassis, out, class).is_none() {
                 self.shut(chassis, out, class, cx);
@@ -229,8 +228,8 @@ impl<O: Order> Voq<O> {
     /// The class that an idle port serves now, of those that wait at an open gate.
     #[inline]
     fn choose_class(&mut self, chassis: &mut Chassis, out: u16, world: &World) -> Option<u8> {
-        let egress = &chassis.ports.egress[out as usize];
-        let ready = egress.waiting & !egress.paused;
+        let egress = chassis.ports.egress(out);
+        let ready = egress.waiting() & !egress.paused();
         if ready == 0 {
             return None;
         }
@@ -243,7 +242,7 @@ impl<O: Order> Voq<O> {
             // at this same instant again and again, and the run would not end.
             return Some(picked.unwrap_or_else(|| pick(ready, 0, false)));
         }
-        Some(pick(ready, egress.turn, world.round_robin))
+        Some(pick(ready, egress.turn(), world.round_robin))
     }
 
     /// The lane whose first packet may start and has its turn; those passed over for lack of credits are no candidates for a mark
@@ -251,7 +250,7 @@ impl<O: Order> Voq<O> {
     #[inline]
     fn choose_lane(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<usize> {
         let at = chassis.ports.at(out, class);
-        let (available, unit) = match &chassis.ports.credits {
+        let (available, unit) = match chassis.ports.credits() {
             Some(credits) if credits.govern(class) => (credits.available(at), credits.unit()),
             _ => (u32::MAX, Unit::BLOCK),
         };
@@ -259,7 +258,7 @@ impl<O: Order> Voq<O> {
         let mut oldest: Option<(u32, usize)> = None;
         while let Some(lane) = turns.next(&self.voqs, at) {
             let queue = self.voqs.head(at, lane);
-            let head = chassis.ports.pool.first_mut(queue);
+            let head = chassis.ports.pool_mut().first_mut(queue);
             if unit.count(u32::from(head.size)) <= available {
                 let Some(injected) = self.order.injected(queue) else { return Some(lane) };
                 // Stamps wrap around.
@@ -283,14 +282,13 @@ impl<O: Order> Voq<O> {
         cx: &mut Ctx<'_, P>,
     ) {
         let code = if packet.kind == Kind::Data && packet.echo == CodePoint::Congestion {
-            let at = chassis.ports.at(out, packet.class);
-            count(&mut chassis.ports.queues[at], &mut chassis.ports.egress[out as usize], packet);
+            chassis.ports.count_sent(out, packet);
             chassis.judge(out, packet, cx)
         } else {
             chassis.depart(out, packet, cx)
         };
         chassis.ports.transmit_unflagged(out, packet, code, cx);
-        if chassis.ports.credits.is_some() {
+        if chassis.ports.has_credits() {
             let came_in = chassis.came_in(packet, cx.world);
             chassis.ports.spend_credit(out, packet, Some((packet.port, came_in)));
         }
@@ -316,7 +314,7 @@ impl<O: Order> Voq<O> {
         out: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let credited = chassis.memory.credited & (1 << packet.class) != 0;
+        let credited = chassis.memory.is_credited(packet.class);
         if credited {
             let earned = chassis.ports.earn_credit(packet);
             if !earned.fits {
@@ -324,7 +322,7 @@ impl<O: Order> Voq<O> {
                 return;
             }
             if earned.held_back {
-                chassis.memory.held_until[packet.class as usize] = packet.time;
+                chassis.memory.note_held_back(packet.class, packet.time);
             }
         }
         if let Some(lanes) = &cx.world.lanes {
@@ -376,9 +374,9 @@ impl<O: Order> Fabric for Voq<O> {
             if let Some(lane) = self.choose_lane(chassis, out, class) {
                 let packet = self.order.pop(&mut self.voqs, &mut chassis.ports, at, lane);
                 if self.voqs.is_empty(at) {
-                    chassis.ports.egress[out as usize].waiting &= !(1 << class);
+                    chassis.ports.egress_mut(out).clear_waiting(class);
                 }
-                chassis.ports.queues[at].bytes -= u32::from(packet.size);
+                chassis.ports.queue_mut(at).shrink(packet.size);
                 chassis.waited(&packet, out, cx);
                 chassis.let_go(self, &packet, cx);
                 self.launch(chassis, out, &packet, cx);
@@ -395,7 +393,7 @@ impl<O: Order> Fabric for Voq<O> {
 
     /// An update of the credits of `port` has been taken.
     fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        let shut = chassis.ports.egress[port as usize].paused & (1 << class) != 0;
+        let shut = chassis.ports.egress(port).paused() & (1 << class) != 0;
         if shut && self.choose_lane(chassis, port, class).is_some() {
             self.open(chassis, port, class, cx);
             chassis.send_next(self, port, cx);
@@ -412,9 +410,9 @@ impl<O: Order> Fabric for Voq<O> {
     ) {
         let lane = O::lane(&self.voqs, &chassis.ports, (port, argument as u8));
         let Some(at) = self.order.next_head(&mut self.voqs, &mut chassis.ports, lane, cx.now) else { return };
-        let (out, class) = ((at / chassis.ports.classes) as u16, (at % chassis.ports.classes) as u8);
-        if chassis.ports.egress[out as usize].paused & (1 << class) != 0 {
-            let head = *chassis.ports.pool.first(self.voqs.head(at, lane));
+        let (out, class) = chassis.ports.port_and_class(at);
+        if chassis.ports.egress(out).paused() & (1 << class) != 0 {
+            let head = *chassis.ports.pool().first(self.voqs.head(at, lane));
             self.look_at_head(chassis, &head, out, cx);
         }
         chassis.send_next(self, out, cx);
@@ -440,10 +438,12 @@ impl<O: Order> Fabric for Voq<O> {
         let lanes = lanes.map(|class| O::lane(&self.voqs, ports, (port, class)));
         let holder = |lane: usize| {
             let at = self.order.head_of(lane)?;
-            let packets = (0..ports.queues.len()).flat_map(|at| ports.pool.iter(self.voqs.head(at, lane)));
+            let packets =
+                (0..ports.queues().len()).flat_map(|at| ports.pool().iter(self.voqs.head(at, lane)));
+            let (out, class) = ports.port_and_class(at);
             Some(Holder {
-                out: (at / ports.classes) as u16,
-                scope: Scope::class((at % ports.classes) as u8),
+                out,
+                scope: Scope::class(class),
                 bytes: packets.map(|packet| u64::from(packet.size)).sum(),
             })
         };
@@ -453,7 +453,7 @@ impl<O: Order> Fabric for Voq<O> {
     fn first_sizes(&self, ports: &Ports, at: usize) -> Vec<u16> {
         let mut turns = self.voqs.in_turn(at);
         let lanes = std::iter::from_fn(|| turns.next(&self.voqs, at));
-        lanes.map(|lane| ports.pool.first(self.voqs.head(at, lane)).size).collect()
+        lanes.map(|lane| ports.pool().first(self.voqs.head(at, lane)).size).collect()
     }
 
     fn blocked(&self, ports: &Ports, at: usize, now: u64) -> u64 {

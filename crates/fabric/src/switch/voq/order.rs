@@ -43,13 +43,13 @@ pub(crate) trait Order: Clone {
         packet: &Packet,
         _now: u64,
     ) -> bool {
-        voqs.push(&mut ports.pool, at, lane, packet)
+        voqs.push(ports.pool_mut(), at, lane, packet)
     }
 
     /// Takes the first packet of a queue.
     #[inline]
     fn pop(&mut self, voqs: &mut Voqs, ports: &mut Ports, at: usize, lane: usize) -> Packet {
-        voqs.pop(&mut ports.pool, at, lane)
+        voqs.pop(ports.pool_mut(), at, lane)
     }
 
     /// When the first packet of a queue entered the network, if that decides.
@@ -112,10 +112,10 @@ impl Order for Oldest {
         packet: &Packet,
         _now: u64,
     ) -> bool {
-        let first = voqs.push(&mut ports.pool, at, lane, packet);
+        let first = voqs.push(ports.pool_mut(), at, lane, packet);
         let (_, slot) = voqs.head(at, lane).slots();
         if self.injected.len() <= slot {
-            self.injected.resize(ports.pool.slots(), 0);
+            self.injected.resize(ports.pool().slots(), 0);
         }
         self.injected[slot] = packet.next;
         first
@@ -124,7 +124,7 @@ impl Order for Oldest {
     #[inline]
     fn pop(&mut self, voqs: &mut Voqs, ports: &mut Ports, at: usize, lane: usize) -> Packet {
         let next = self.injected[voqs.head(at, lane).slots().0];
-        Packet { next, ..voqs.pop(&mut ports.pool, at, lane) }
+        Packet { next, ..voqs.pop(ports.pool_mut(), at, lane) }
     }
 
     #[inline]
@@ -165,9 +165,9 @@ impl InputFifos {
 
     /// How long an egress port has just stood free, with packets for it that nobody may choose.
     fn idle(&self, ports: &Ports, at: usize, now: u64) -> u64 {
-        let (port, class) = (at / ports.classes, at % ports.classes);
-        let closed = ports.egress[port].paused & (1 << class) != 0;
-        if closed || ports.queues[at].bytes == 0 { 0 } else { now.saturating_sub(self.idle_from[at]) }
+        let (port, class) = ports.port_and_class(at);
+        let closed = ports.egress(port).paused() & (1 << class) != 0;
+        if closed || ports.queue(at).bytes() == 0 { 0 } else { now.saturating_sub(self.idle_from[at]) }
     }
 
     /// Adds that up. What comes now is counted from `from` on.
@@ -182,13 +182,14 @@ impl InputFifos {
             self.settle(ports, at, now, self.idle_from[at].max(now));
         }
         voqs.show(at, lane);
-        ports.egress[at / ports.classes].waiting |= 1 << (at % ports.classes);
+        let (port, class) = ports.port_and_class(at);
+        ports.egress_mut(port).set_waiting(class);
     }
 
     /// The next packet of a lane is looked at when what is leaving has left.
     fn look_again(&self, ports: &mut Ports, lane: usize) {
-        let (port, class) = ((lane / ports.classes) as u16, (lane % ports.classes) as u32);
-        ports.set_timer(self.free_at[lane], port, Purpose::Crossed, class);
+        let (port, class) = ports.port_and_class(lane);
+        ports.set_timer(self.free_at[lane], port, Purpose::Crossed, u32::from(class));
     }
 }
 
@@ -214,10 +215,10 @@ impl Order for InputFifos {
         now: u64,
     ) -> bool {
         // It is the only one.
-        if ports.queues[at].bytes == u32::from(packet.size) {
-            self.idle_from[at] = ports.egress[at / ports.classes].busy_until.max(now);
+        if ports.queue(at).bytes() == u32::from(packet.size) {
+            self.idle_from[at] = ports.egress(ports.port_and_class(at).0).busy_until().max(now);
         }
-        voqs.store(&mut ports.pool, at, lane, packet);
+        voqs.store(ports.pool_mut(), at, lane, packet);
         self.order[lane].push_back(at as u32);
         if self.order[lane].len() > 1 {
             return false;
@@ -232,14 +233,14 @@ impl Order for InputFifos {
 
     fn pop(&mut self, voqs: &mut Voqs, ports: &mut Ports, at: usize, lane: usize) -> Packet {
         self.order[lane].pop_front();
-        let packet = voqs.pop(&mut ports.pool, at, lane);
+        let packet = voqs.pop(ports.pool_mut(), at, lane);
         voqs.hide(at, lane);
         packet
     }
 
     fn left(&mut self, ports: &mut Ports, lane: usize, out: u16, now: u64) {
-        let busy_until = ports.egress[usize::from(out)].busy_until;
-        for class in 0..ports.classes as u8 {
+        let busy_until = ports.egress(out).busy_until();
+        for class in 0..ports.classes() as u8 {
             self.settle(ports, ports.at(out, class), now, busy_until);
         }
         self.free_at[lane] = busy_until;
@@ -259,11 +260,11 @@ impl Order for InputFifos {
     }
 
     fn gate_moved(&mut self, ports: &Ports, at: usize, now: u64, opened: bool) {
-        let egress = &ports.egress[at / ports.classes];
-        if !opened && ports.queues[at].bytes > 0 {
+        let egress = ports.egress(ports.port_and_class(at).0);
+        if !opened && ports.queue(at).bytes() > 0 {
             self.blocked[at] += now.saturating_sub(self.idle_from[at]);
         }
-        self.idle_from[at] = egress.busy_until.max(now);
+        self.idle_from[at] = egress.busy_until().max(now);
     }
 
     fn blocked(&self, ports: &Ports, at: usize, now: u64) -> u64 {

@@ -11,13 +11,13 @@ use crate::transport::put::turns::Turns;
 #[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     /// Its number in [`crate::transport::put::streams::Streams`].
-    pub(crate) number: u32,
-    pub(crate) order: Target,
-    pub(crate) acks: Acks,
+    pub(super) number: u32,
+    pub(super) order: Target,
+    pub(super) acks: Acks,
     /// Bytes of the receive queue that are kept for it.
-    pub(crate) own: u64,
+    pub(super) own: u64,
     /// Size of the packet that was missed, or that reported it.
-    pub(crate) lost: u16,
+    pub(super) lost: u16,
 }
 
 impl Incoming {
@@ -37,7 +37,7 @@ struct Listed {
 /// The streams of one kind at one target.
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
-    pub(crate) release: Release,
+    pub(super) release: Release,
     /// In the order in which they were accepted.
     list: VecDeque<Listed>,
     /// When what streams got is compared and forgotten; `u64::MAX`: never.

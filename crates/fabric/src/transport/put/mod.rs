@@ -25,7 +25,9 @@ pub(crate) mod frame;
 mod incoming;
 mod offer;
 pub(crate) mod outgoing;
+mod receiving;
 mod release;
+pub(crate) mod sending;
 pub(crate) mod streams;
 mod sums;
 mod turns;
@@ -48,24 +50,24 @@ use crate::world::World;
 /// The PUT streams of one host.
 #[derive(Clone, Debug)]
 pub(crate) struct Puts {
-    pub(crate) outgoing: Vec<Outgoing>,
-    pub(crate) incoming: Vec<Incoming>,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
     /// Outgoing streams that may send a new packet.
-    pub(crate) turns: Turns,
+    turns: Turns,
     /// Outgoing streams that have packets to send again, in the order of their NACKs.
-    pub(crate) replays: VecDeque<u32>,
+    replays: VecDeque<u32>,
     /// When a packet was sent again the last time.
-    pub(crate) replayed_at: u64,
+    replayed_at: u64,
     /// No new packet starts before this: the initiator's overhead.
-    pub(crate) spaced_until: u64,
+    spaced_until: u64,
     /// ACKs and NACKs that have come in and take effect later, by kind of PUT.
-    pub(crate) effects: Vec<VecDeque<Effect>>,
+    effects: Vec<VecDeque<Effect>>,
     /// What the host decides about all its incoming streams of a kind.
-    pub(crate) desks: Vec<Desk>,
+    desks: Vec<Desk>,
     /// Incoming streams that owe an ACK or NACK.
-    pub(crate) owed: Turns,
+    owed: Turns,
     /// What happened, by period, if that is recorded.
-    pub(crate) sums: Option<Box<Sums>>,
+    sums: Option<Box<Sums>>,
 }
 
 impl Puts {
@@ -101,6 +103,12 @@ impl Puts {
             spaced_until: 0,
             sums,
         }))
+    }
+
+    /// What is summed up by period, if anything is.
+    #[inline]
+    pub(crate) fn sums_mut(&mut self) -> Option<&mut Sums> {
+        self.sums.as_deref_mut()
     }
 
     /// Records per sampling period.

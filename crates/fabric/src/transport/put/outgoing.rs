@@ -25,31 +25,31 @@ pub(crate) struct Kept {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     /// Slot of its sender.
-    pub(crate) pair: u32,
+    pub(super) pair: u32,
     /// When its next packet is there.
-    pub(crate) due: u64,
+    pub(super) due: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
     /// Its number in [`crate::transport::put::streams::Streams`].
-    pub(crate) number: u32,
-    pub(crate) reliability: Initiator,
-    pub(crate) policy: Policy,
+    pub(super) number: u32,
+    pub(super) reliability: Initiator,
+    pub(super) policy: Policy,
     /// From the oldest to the newest.
-    pub(crate) window: VecDeque<Kept>,
+    pub(super) window: VecDeque<Kept>,
     /// Their bytes.
-    pub(crate) bytes: u64,
+    pub(super) bytes: u64,
     /// Flows that have started and are not sent completely.
-    pub(crate) messages: VecDeque<Message>,
+    pub(super) messages: VecDeque<Message>,
     /// When packets expired, or a replay began, the last time: those to be sent again have waited in vain since then only.
     mended: u64,
     /// How often the oldest packet has expired.
-    pub(crate) futile: u32,
+    pub(super) futile: u32,
     /// When the timer that counts goes off; `u64::MAX`: none is set.
-    pub(crate) timer: u64,
+    pub(super) timer: u64,
     /// Whether it stands in the line of replays.
-    pub(crate) replaying: bool,
+    pub(super) replaying: bool,
 }
 
 impl Outgoing {

@@ -42,8 +42,8 @@ impl Stream {
 /// All PUT streams of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
-    pub(crate) kinds: Vec<PutSpec>,
-    pub(crate) all: Vec<Stream>,
+    pub(super) kinds: Vec<PutSpec>,
+    pub(super) all: Vec<Stream>,
     /// The stream of each flow.
     of: Vec<u32>,
 }
@@ -101,6 +101,12 @@ impl Streams {
     #[inline]
     pub(crate) fn of(&self, flow: u32) -> Option<&Stream> {
         self.all.get(self.of[flow as usize] as usize)
+    }
+
+    /// The stream of a number.
+    #[inline]
+    pub(crate) fn stream(&self, number: u32) -> &Stream {
+        &self.all[number as usize]
     }
 
     /// The number of a PUT's stream.

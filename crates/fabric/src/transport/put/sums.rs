@@ -78,7 +78,7 @@ impl Sums {
             let record = std::mem::replace(sum, forgotten);
             if record != forgotten {
                 let (start, end) = (Time::from_ps(self.start), Time::from_ps(cx.now.min(self.end)));
-                ports.records.streams.push(StreamRecord { start, end, ..record });
+                ports.records_mut().streams.push(StreamRecord { start, end, ..record });
                 cx.post.recorded(1);
             }
         }

@@ -11,9 +11,9 @@ pub(crate) struct Connection {
     waiting: VecDeque<u32>,
     sending: bool,
     /// When the packet after the latest one is due.
-    pub(crate) due: u64,
+    due: u64,
     /// When the wire is done with the latest packet.
-    pub(crate) free_at: u64,
+    free_at: u64,
 }
 
 impl Connection {
@@ -30,6 +30,16 @@ impl Connection {
     /// The message that was being sent has been; its successor would be due at `due`, with the wire free at `free_at`.
     pub(crate) fn sent(&mut self, due: u64, free_at: u64) {
         (self.due, self.free_at, self.sending) = (due, free_at, false);
+    }
+
+    /// When the packet after the latest one is due.
+    pub(crate) const fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// When the wire is done with the latest packet.
+    pub(crate) const fn free_at(&self) -> u64 {
+        self.free_at
     }
 
     /// Begins the next message, if one has started and none is being sent.

@@ -13,13 +13,13 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(crate) struct Extras {
     /// If its reaction point wants round-trip times.
-    pub(crate) segments: Option<Segments>,
+    pub(super) segments: Option<Segments>,
     /// If its application makes the packets one by one.
-    pub(crate) supply: Option<Supply>,
+    pub(super) supply: Option<Supply>,
     /// If ranks give it messages.
-    pub(crate) outgoing: Option<Outgoing>,
+    pub(super) outgoing: Option<Outgoing>,
     /// If its reaction point limits what is under way.
-    pub(crate) window: Option<Window>,
+    pub(super) window: Option<Window>,
 }
 
 impl Extras {

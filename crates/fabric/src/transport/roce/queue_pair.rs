@@ -31,26 +31,26 @@ pub(crate) enum After {
 /// The sending half.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    pub(crate) flow: u32,
-    pub(crate) class: u8,
+    pub(super) flow: u32,
+    class: u8,
     /// Its kind among the world's.
-    pub(crate) kind: u16,
+    kind: u16,
     /// What spaces its packets, among those of the host.
-    pub(crate) pacer: u32,
+    pacer: u32,
     /// Number of its connection at the host; [`OWN_CONNECTION`] if it has a queue pair of its own.
-    pub(crate) connection: u32,
-    pub(crate) dst: u32,
+    connection: u32,
+    dst: u32,
     sent: u32,
     packets: u32,
     last_payload: u16,
     /// Packets acknowledged.
     acked: u32,
     /// Packets sent again.
-    pub(crate) resent: u32,
-    pub(crate) acked_at: u64,
-    pub(crate) cnps_ce: u32,
-    pub(crate) cnps_ue: u32,
-    pub(crate) source_delay: SourceDelay,
+    resent: u32,
+    acked_at: u64,
+    cnps_ce: u32,
+    cnps_ue: u32,
+    source_delay: SourceDelay,
     extras: Option<Box<Extras>>,
 }
 
@@ -76,6 +76,71 @@ impl Sender {
             source_delay: SourceDelay::default(),
             extras: Extras::new(index, flow, &world.pairs[usize::from(kind)], world),
         }
+    }
+
+    /// Its flow.
+    #[inline]
+    pub(crate) const fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    #[inline]
+    pub(crate) const fn class(&self) -> u8 {
+        self.class
+    }
+
+    /// Its kind among the world's.
+    #[inline]
+    pub(crate) const fn kind(&self) -> u16 {
+        self.kind
+    }
+
+    /// The number of its pacer at the host.
+    #[inline]
+    pub(crate) const fn pacer(&self) -> u32 {
+        self.pacer
+    }
+
+    /// The number of its connection at the host, or [`OWN_CONNECTION`].
+    #[inline]
+    pub(crate) const fn connection(&self) -> u32 {
+        self.connection
+    }
+
+    #[inline]
+    pub(crate) const fn dst(&self) -> u32 {
+        self.dst
+    }
+
+    /// Where its packets wait before they leave.
+    #[inline]
+    pub(crate) const fn source_delay(&self) -> &SourceDelay {
+        &self.source_delay
+    }
+
+    #[inline]
+    pub(crate) const fn source_delay_mut(&mut self) -> &mut SourceDelay {
+        &mut self.source_delay
+    }
+
+    /// When its last packet was acknowledged; `u64::MAX`: not yet.
+    pub(crate) const fn acked_at(&self) -> u64 {
+        self.acked_at
+    }
+
+    /// Notifications about CE and UE.
+    pub(crate) const fn cnps(&self) -> (u32, u32) {
+        (self.cnps_ce, self.cnps_ue)
+    }
+
+    /// Packets sent again.
+    pub(crate) const fn resent(&self) -> u32 {
+        self.resent
+    }
+
+    /// A packet is sent again.
+    pub(crate) const fn count_resent(&mut self) {
+        self.resent += 1;
     }
 
     /// Number, destination and size on the wire of the next packet.
@@ -226,14 +291,14 @@ impl Sender {
     pub(crate) fn has_arrived(&self, received: u32) -> bool {
         let outgoing = self.extras.as_ref().and_then(|extras| extras.outgoing.as_ref());
         let is_done = |outgoing: &Outgoing| {
-            outgoing.begun == u64::MAX || (self.sent == self.packets && outgoing.is_empty())
+            outgoing.begun() == u64::MAX || (self.sent == self.packets && outgoing.is_empty())
         };
         received == self.sent && outgoing.is_none_or(is_done)
     }
 
     /// When ranks gave it its first message; `u64::MAX`: not yet.
     pub(crate) fn begun(&self) -> Option<u64> {
-        self.extras.as_ref()?.outgoing.as_ref().map(|outgoing| outgoing.begun)
+        self.extras.as_ref()?.outgoing.as_ref().map(Outgoing::begun)
     }
 
     fn outgoing_mut(&mut self) -> Option<&mut Outgoing> {
@@ -285,21 +350,21 @@ impl Sender {
 /// The receiving half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receiver {
-    pub(crate) flow: u32,
+    flow: u32,
     /// Its kind among the world's.
-    pub(crate) kind: u16,
-    pub(crate) packets: u32,
+    kind: u16,
+    packets: u32,
     expected: u32,
-    pub(crate) finish: u64,
-    pub(crate) received: u64,
-    pub(crate) ce_packets: u32,
-    pub(crate) ue_packets: u32,
+    finish: u64,
+    received: u64,
+    ce_packets: u32,
+    ue_packets: u32,
     /// Arrivals of PUTs that were not accepted.
-    pub(crate) refused: u32,
+    refused: u32,
     /// Its notification point, if it has one, among those of the host.
-    pub(crate) notes: u32,
+    pub(super) notes: u32,
     /// It receives messages of a rank, each with an end of its own.
-    pub(crate) messages: bool,
+    messages: bool,
     echo: AckEcho,
 }
 
@@ -330,6 +395,61 @@ impl Receiver {
             messages,
             echo: AckEcho::default(),
         }
+    }
+
+    #[inline]
+    pub(crate) const fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// Its kind among the world's.
+    #[inline]
+    pub(crate) const fn kind(&self) -> u16 {
+        self.kind
+    }
+
+    /// The number of its notification point at the host, if it has one.
+    #[inline]
+    pub(crate) const fn notes(&self) -> u32 {
+        self.notes
+    }
+
+    /// Packets received.
+    #[inline]
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Payload received, in bytes.
+    #[inline]
+    pub(crate) const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// When the last packet came; `u64::MAX`: not yet.
+    pub(crate) const fn finish(&self) -> u64 {
+        self.finish
+    }
+
+    /// Packets with CE and with UE.
+    pub(crate) const fn marks(&self) -> (u32, u32) {
+        (self.ce_packets, self.ue_packets)
+    }
+
+    /// Whether it receives messages of a rank, and never ends.
+    #[inline]
+    pub(crate) const fn has_messages(&self) -> bool {
+        self.messages
+    }
+
+    /// PUTs that were not accepted.
+    pub(crate) const fn refused(&self) -> u32 {
+        self.refused
+    }
+
+    /// A PUT is not accepted.
+    pub(crate) const fn count_refused(&mut self) {
+        self.refused += 1;
     }
 
     /// Whether a packet of this number, which is not that of the one expected, is the last one of a flow or of a message.

@@ -73,7 +73,7 @@ impl CongestedFlows {
         };
         let mut uncovered = Vec::new();
         if self.rules.key == KeyKind::Root {
-            uncovered = self.uncovered(behind(chassis.ports.node, root, cx.world));
+            uncovered = self.uncovered(behind(chassis.ports.node(), root, cx.world));
             if uncovered.iter().all(|word| *word == 0) {
                 return None;
             }
@@ -119,13 +119,14 @@ impl CongestedFlows {
         let all = first..first + self.ports;
         self.cims[all.clone()].fill(CimState::default());
         self.refused[all].fill(false);
-        for port in 0..chassis.ports.egress.len() as u16 {
+        for port in 0..chassis.ports.count() {
             let at = chassis.ports.at(port, self.rules.lanes.monitored);
             let of_entry = |fifo| {
-                let waiting = chassis.ports.pool.iter(fifo);
+                let waiting = chassis.ports.pool().iter(fifo);
                 waiting.filter(|packet| self.entry(packet, world) == Some(slot)).count() as u32
             };
-            let (at_ingress, at_egress) = (of_entry(lines[at].fifo), of_entry(chassis.ports.queues[at].fifo));
+            let (at_ingress, at_egress) =
+                (of_entry(lines[at].fifo), of_entry(*chassis.ports.queue(at).fifo()));
             let at = self.at(slot, port);
             (self.in_nfq[at], self.out_nfq[at]) = (at_ingress, at_egress);
         }
@@ -134,7 +135,7 @@ impl CongestedFlows {
 
     /// Whether the gate of the congested class of an egress port is closed.
     pub(super) const fn is_closed(&self, egress: &Egress) -> bool {
-        egress.paused & (1 << self.rules.lanes.congested) != 0
+        egress.paused() & (1 << self.rules.lanes.congested) != 0
     }
 
     /// Sets the timer of an entry, unless it is set already or something else must happen first: its last packet must leave
@@ -142,7 +143,7 @@ impl CongestedFlows {
     fn arm(&mut self, chassis: &mut Chassis, slot: usize, now: u64) {
         let entry = &self.slots[slot];
         let egress = entry.egress();
-        let closed = self.is_closed(&chassis.ports.egress[usize::from(egress)]);
+        let closed = self.is_closed(chassis.ports.egress(egress));
         if entry.in_cfq() > 0 || closed || std::mem::replace(&mut self.armed[slot], true) {
             return;
         }
@@ -173,7 +174,7 @@ impl CongestedFlows {
     /// what an ingress port wanted.
     fn look_at<P: Post<Packet>>(&mut self, chassis: &mut Chassis, slot: usize, cx: &mut Ctx<'_, P>) -> bool {
         let before = self.slots[slot];
-        let closed = self.is_closed(&chassis.ports.egress[usize::from(before.egress())]);
+        let closed = self.is_closed(chassis.ports.egress(before.egress()));
         let now = Time::from_ps(cx.now);
         let expiry = self.cft.expiry(&self.rules.algorithm, &mut self.slots, slot, now, closed);
         self.armed[slot] = false;

@@ -44,7 +44,7 @@ impl CongestedFlows {
     ) -> bool {
         let at = chassis.ports.at(packet.port, self.rules.lanes.congested);
         let facts = CimFacts {
-            level: u64::from(chassis.memory.accounts[at].held.bytes),
+            level: chassis.memory.account(at).held(),
             as_monitored,
             allocated,
             now: Time::from_ps(cx.now),
@@ -72,7 +72,7 @@ impl Cioq {
         frame: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
-        chassis.ports.isolation_counts.cims_received += 1;
+        chassis.ports.isolation_counts_mut().count_cim();
         if let Some(flows) = &mut self.isolation
             && let at = (&mut *chassis, &*self.lines)
             && flows.claim(at, frame, frame.port, frame.seq, Origin::Cim, cx).is_some()

@@ -45,7 +45,7 @@ pub(crate) struct Lanes {
 /// Isolation as all nodes apply it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    pub(crate) algorithm: Isolation,
+    algorithm: Isolation,
     slots: Option<u32>,
     pub(crate) key: KeyKind,
     frame: u16,
@@ -93,9 +93,9 @@ impl World {
 /// The table of a switch and what goes with each entry.
 #[derive(Clone)]
 pub(crate) struct CongestedFlows {
-    pub(crate) rules: Rules,
-    pub(crate) cft: Cft,
-    pub(crate) slots: Vec<Slot>,
+    pub(super) rules: Rules,
+    pub(super) cft: Cft,
+    pub(super) slots: Vec<Slot>,
     ports: usize,
     hosts: usize,
     /// `[slot * ports + port]`, as are the next three.

@@ -90,12 +90,12 @@ impl CongestedFlows {
         let rules = self.rules;
         let lanes = rules.lanes;
         let queue =
-            chassis.ports.queues[chassis.ports.at(out, lanes.monitored)].bytes + u32::from(packet.size);
+            chassis.ports.queue(chassis.ports.at(out, lanes.monitored)).bytes() + u32::from(packet.size);
         if u64::from(queue) < rules.algorithm.detects_at() {
             return None;
         }
-        let paused = chassis.ports.egress[usize::from(out)].paused;
-        let root = root_of(chassis.ports.node, out);
+        let paused = chassis.ports.egress(out).paused();
+        let root = root_of(chassis.ports.node(), out);
         let last_pfc = queues.outputs[usize::from(out)].last_pfc;
         let (ingress, ingress_of_destination) = if rules.algorithm.common().early.is_some() {
             self.ingress_share(chassis, queues.lines, packet)
@@ -125,7 +125,7 @@ impl CongestedFlows {
             let random = &mut chassis.random[usize::from(out)];
             let any_closed = paused & (1 << lanes.monitored | 1 << lanes.congested) != 0;
             if rules.algorithm.marks_monitored(&self.cft, &facts, any_closed, || random.next_u32()) {
-                chassis.ports.isolation_counts.ce_monitored += 1;
+                chassis.ports.isolation_counts_mut().count_monitored_mark();
                 chassis.mark_here(packet, out, cx);
             }
         }
@@ -136,7 +136,7 @@ impl CongestedFlows {
     fn ingress_share(&self, chassis: &Chassis, lines: &[IngressQueue], packet: &Packet) -> (u64, u64) {
         let line = &lines[chassis.ports.at(packet.port, self.rules.lanes.monitored)];
         let own = u64::from(packet.size);
-        chassis.ports.pool.iter(line.fifo).fold((own, own), |(all, same), other| {
+        chassis.ports.pool().iter(line.fifo).fold((own, own), |(all, same), other| {
             let size = u64::from(other.size);
             (all + size, if other.dst == packet.dst { same + size } else { same })
         })
@@ -155,16 +155,16 @@ impl CongestedFlows {
             return;
         }
         let congested = rules.lanes.congested;
-        let queue = chassis.ports.queues[chassis.ports.at(out, congested)].bytes + u32::from(packet.size);
+        let queue = chassis.ports.queue(chassis.ports.at(out, congested)).bytes() + u32::from(packet.size);
         let facts = MarkFacts {
             queue: u64::from(queue),
-            gate_closed: self.is_closed(&chassis.ports.egress[usize::from(out)]),
+            gate_closed: self.is_closed(chassis.ports.egress(out)),
             now: Time::from_ps(cx.now),
         };
         let random = &mut chassis.random[usize::from(out)];
         let entry = &mut self.slots[slot];
         if rules.algorithm.marks_isolated(&self.cft, entry, &facts, || random.next_u32()) {
-            chassis.ports.isolation_counts.ce_isolated += 1;
+            chassis.ports.isolation_counts_mut().count_isolated_mark();
             chassis.mark_here(packet, out, cx);
         }
     }
@@ -199,14 +199,14 @@ impl CongestedFlows {
     fn settle_output(&mut self, chassis: &mut Chassis, out: u16, now: u64, world: &World) -> bool {
         let lanes = self.rules.lanes;
         let mut moved = false;
-        while chassis.ports.egress[usize::from(out)].waiting & (1 << lanes.monitored) != 0 {
+        while chassis.ports.egress(out).waiting() & (1 << lanes.monitored) != 0 {
             let first = *chassis.ports.first(out, lanes.monitored);
             let Some(slot) = self.entry(&first, world) else { break };
             let (at, towards) = (self.at(slot, out), self.towards_at(out, first.dst));
             self.out_nfq[at] -= 1;
             self.towards[towards] -= u32::from(first.size);
             self.slots[slot].entered(Time::from_ps(now));
-            chassis.ports.isolation_counts.moved_packets += 1;
+            chassis.ports.isolation_counts_mut().count_moved();
             let mut packet = chassis.ports.dequeue(out, lanes.monitored);
             packet.class = lanes.congested;
             chassis.ports.enqueue(out, &packet);
@@ -259,7 +259,7 @@ impl Cioq {
             if line.fifo.is_empty() {
                 break;
             }
-            let first = *chassis.ports.pool.first(line.fifo);
+            let first = *chassis.ports.pool().first(line.fifo);
             let Some(slot) = flows.entry(&first, cx.world) else { break };
             if !flows.admits(chassis, slot, port, cx) {
                 break;
@@ -267,10 +267,10 @@ impl Cioq {
             let at = flows.at(slot, port);
             flows.in_nfq[at] -= 1;
             flows.slots[slot].entered(Time::from_ps(cx.now));
-            chassis.ports.isolation_counts.moved_packets += 1;
+            chassis.ports.isolation_counts_mut().count_moved();
             let mut packet = self.pop_at_ingress(chassis, port, lanes.monitored);
-            chassis.discharge(port, lanes.monitored, packet.size);
-            chassis.charge(port, lanes.congested, packet.size);
+            chassis.memory.discharge(chassis.ports.at(port, lanes.monitored), packet.size);
+            chassis.memory.charge(chassis.ports.at(port, lanes.congested), packet.size);
             let strayed = packet.is_flagged();
             if strayed {
                 self.inputs[usize::from(port)].strays -= 1;
@@ -343,13 +343,13 @@ impl Cioq {
 
     /// The table has changed: any first packet of an NFQ may have an entry now.
     pub(crate) fn settle_all<P: Post<Packet>>(&mut self, chassis: &mut Chassis, cx: &mut Ctx<'_, P>) {
-        for port in 0..chassis.ports.egress.len() as u16 {
+        for port in 0..chassis.ports.count() {
             if self.settle_input(chassis, port, cx) {
                 self.mind_upstream(chassis, port, cx);
                 self.try_input(chassis, port, cx);
             }
         }
-        for out in 0..chassis.ports.egress.len() as u16 {
+        for out in 0..chassis.ports.count() {
             if self.settle_output(chassis, out, cx.now, cx.world) {
                 chassis.send_next(self, out, cx);
                 self.try_output(chassis, out, cx);

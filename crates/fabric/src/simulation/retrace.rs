@@ -102,8 +102,8 @@ impl Simulation {
         let nodes = self.engine.nodes();
         let named = self.network.nodes().iter().zip(&nodes);
         let by_name = named
-            .filter(|(_, node)| node.ports().trajectory.events() > 0)
-            .map(|(named, node)| node.ports().trajectory.of_named(&named.name));
+            .filter(|(_, node)| node.ports().trajectory().events() > 0)
+            .map(|(named, node)| node.ports().trajectory().of_named(&named.name));
         Prefix {
             time,
             digest: self.engine.digest(),

@@ -13,14 +13,14 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ideal {
     /// From its start to its last byte at the receiver.
-    pub(crate) fct: Span,
+    pub(super) fct: Span,
     /// The part of `fct` in which the last packet of the flow (its header, where switches cut through) is on no wire and none
     /// of the flow's other packets is on the first: alone, too, it waits for its application and, at later links, for longer
     /// packets before it or behind those that a slower link has not sent yet, and it crosses combined switches.
-    pub(crate) wait: Span,
+    pub(super) wait: Span,
     /// The base of the slowdown in the TCD authors' FCT scripts: the payload at the rate of the source's link, plus the
     /// propagation of the path; no headers, no store-and-forward.
-    pub(crate) analytic: Span,
+    pub(super) analytic: Span,
 }
 
 /// A link, or the way from one side of a combined switch to the other: one packet at a time.
@@ -85,7 +85,7 @@ fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage>
             way.push(Stage {
                 rate,
                 crossing: true,
-                percent: combined.speedup_percent,
+                percent: combined.speedup_percent(),
                 delay: 0,
                 cut: u64::MAX,
             });

@@ -4,13 +4,11 @@ use std::convert::Infallible;
 use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::{Bytes, Span, Time};
 
-use crate::ideal::{Ideal, Ways};
 use crate::nic::host::Host;
-use crate::nic::reorder::Counts;
 use crate::node::FabricNode;
 use crate::record::{BlockedRecord, FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use crate::simulation::Simulation;
-use crate::switch::chassis::Fabric;
+use crate::simulation::ideal::{Ideal, Ways};
 use crate::world::World;
 
 /// Flows per piece of [`Simulation::each_flow`].
@@ -58,41 +56,41 @@ impl Simulation {
     ) -> FlowRecord {
         let slot = self.world.sender_slot[index as usize];
         let at = self.world.receiver_slot[index as usize];
-        let receiver = &destination.receivers[at as usize];
-        let sender = &source.senders[slot as usize];
-        let received = Bytes::new(receiver.received);
-        let source_delay = &sender.source_delay;
-        let reordered =
-            destination.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(at));
+        let receiver = &destination.receivers()[at as usize];
+        let sender = source.sender(slot);
+        let received = Bytes::new(receiver.received());
+        let [behind, paced, held, queued] = sender.source_delay().parts();
+        let reordered = destination.reordered(at);
+        let (marks, cnps) = (receiver.marks(), sender.cnps());
         FlowRecord {
             flow: index,
             group: flow.group,
             src: self.network.hosts()[flow.src as usize],
             dst: self.network.hosts()[flow.dst as usize],
             priority: flow.priority,
-            size: if receiver.finish == u64::MAX { flow.size } else { received },
+            size: if receiver.finish() == u64::MAX { flow.size } else { received },
             start: source.start_of(slot, &self.world),
-            finish: Time::from_ps(receiver.finish),
-            acked: Time::from_ps(sender.acked_at),
-            packets: u64::from(receiver.packets),
+            finish: Time::from_ps(receiver.finish()),
+            acked: Time::from_ps(sender.acked_at()),
+            packets: u64::from(receiver.packets()),
             received,
-            ce_packets: u64::from(receiver.ce_packets),
-            ue_packets: u64::from(receiver.ue_packets),
-            cnps_ce: u64::from(sender.cnps_ce),
-            cnps_ue: u64::from(sender.cnps_ue),
-            resent_packets: u64::from(sender.resent),
-            dropped_packets: u64::from(receiver.refused),
+            ce_packets: u64::from(marks.0),
+            ue_packets: u64::from(marks.1),
+            cnps_ce: u64::from(cnps.0),
+            cnps_ue: u64::from(cnps.1),
+            resent_packets: u64::from(sender.resent()),
+            dropped_packets: u64::from(receiver.refused()),
             early_packets: u64::from(reordered.early),
             early_most: u64::from(reordered.most),
-            reorder_wait: Span::from_ps(match receiver.finish {
+            reorder_wait: Span::from_ps(match receiver.finish() {
                 u64::MAX => 0,
-                finish => reordered.last_waited(receiver.packets, finish),
+                finish => reordered.last_waited(receiver.packets(), finish),
             }),
             connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
-            behind: Span::from_ps(source_delay.behind),
-            paced: Span::from_ps(source_delay.paced),
-            nic_held: Span::from_ps(source_delay.held),
-            nic_queue: Span::from_ps(source_delay.queued),
+            behind: Span::from_ps(behind),
+            paced: Span::from_ps(paced),
+            nic_held: Span::from_ps(held),
+            nic_queue: Span::from_ps(queued),
             ideal_fct: ideal.fct,
             ideal_wait: ideal.wait,
             analytic_fct: ideal.analytic,
@@ -105,9 +103,9 @@ impl Simulation {
         let mut records = Vec::new();
         for node in self.engine.nodes() {
             if let FabricNode::Host(host) = node
-                && let Some(ranks) = &host.ranks
+                && let Some(ranks) = host.ranks()
             {
-                records.extend(ranks.outcome(host.ports.node, now, &self.world));
+                records.extend(ranks.outcome(host.ports().node(), now, &self.world));
             }
         }
         records.sort_by_key(|record| record.rank);
@@ -119,7 +117,7 @@ impl Simulation {
         let nodes = self.engine.nodes();
         let switches = nodes.iter().filter(|node| matches!(node, FabricNode::Switch(_)));
         switches
-            .map(|node| node.ports().isolation_counts.record(node.ports().node, self.world.slots))
+            .map(|node| node.ports().isolation_counts().record(node.ports().node(), self.world.slots))
             .collect()
     }
 
@@ -129,15 +127,15 @@ impl Simulation {
         let mut records = Vec::new();
         for node in self.engine.nodes() {
             let FabricNode::Switch(switch) = node else { continue };
-            let ports = &switch.chassis.ports;
-            for (port, class) in (0..ports.egress.len() as u16)
-                .flat_map(|port| (0..ports.classes as u8).map(move |class| (port, class)))
+            let ports = switch.ports();
+            for (port, class) in
+                (0..ports.count()).flat_map(|port| (0..ports.classes() as u8).map(move |class| (port, class)))
             {
                 records.push(BlockedRecord {
-                    node: ports.node,
+                    node: ports.node(),
                     port,
                     priority: self.world.classes.priority(class),
-                    blocked: Span::from_ps(switch.fabric.blocked(ports, ports.at(port, class), now)),
+                    blocked: Span::from_ps(switch.blocked(ports.at(port, class), now)),
                 });
             }
         }
@@ -150,7 +148,7 @@ impl Simulation {
         let mut records = Vec::new();
         for node in self.engine.nodes() {
             let ports = node.ports();
-            for (number, port) in (0..).zip(self.network.ports(ports.node)) {
+            for (number, port) in (0..).zip(self.network.ports(ports.node())) {
                 for class in 0..self.world.classes.count {
                     records.push(port_record(node, number, class, port, now, &self.world));
                 }
@@ -170,35 +168,34 @@ fn port_record(
 ) -> PortRecord {
     let ports = node.ports();
     let at = ports.at(number, class);
-    let (queue, gate) = (&ports.queues[at], &ports.gates[at]);
+    let (queue, gate) = (ports.queue(at), ports.gate(at));
     let (paused, in_state) = ports.accounts(number, class, now);
     let (peak_ingress, pauses_sent) = match node {
-        FabricNode::Host(host) => host
-            .endpoint
-            .as_ref()
-            .map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.memory.accounts[at].pauses_sent)),
+        FabricNode::Host(host) => {
+            host.endpoint().map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.pauses_sent(class)))
+        }
         FabricNode::Switch(switch) => {
-            let account = &switch.chassis.memory.accounts[at];
-            (u64::from(account.peak), account.pauses_sent)
+            let (peak, pauses_sent) = switch.ingress(at);
+            (u64::from(peak), pauses_sent)
         }
     };
     PortRecord {
-        node: ports.node,
+        node: ports.node(),
         port: number,
         peer: port.peer,
         priority: world.classes.priority(class),
         rate: port.rate,
-        packets: queue.sent_packets,
-        bytes: Bytes::new(queue.sent_bytes),
-        peak_queue: Bytes::new(u64::from(queue.peak)),
+        packets: queue.sent_packets(),
+        bytes: Bytes::new(queue.sent_bytes()),
+        peak_queue: Bytes::new(u64::from(queue.peak())),
         peak_ingress: Bytes::new(peak_ingress),
-        pauses: u64::from(gate.pauses),
+        pauses: u64::from(gate.pauses()),
         pauses_sent: u64::from(pauses_sent),
         paused,
-        ce_marks: u64::from(gate.ce_marks),
-        ue_marks: u64::from(gate.ue_marks),
-        dropped_packets: gate.dropped_packets,
-        dropped_bytes: Bytes::new(gate.dropped_bytes),
+        ce_marks: u64::from(gate.marks().0),
+        ue_marks: u64::from(gate.marks().1),
+        dropped_packets: gate.drops().0,
+        dropped_bytes: Bytes::new(gate.drops().1),
         in_state,
     }
 }

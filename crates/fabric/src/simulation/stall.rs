@@ -64,7 +64,7 @@ impl Simulation {
     /// The throttles of hosts, with their hosts.
     fn throttles(&self) -> impl Iterator<Item = (&Host, &Throttle)> {
         self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some((&**host, host.throttle.as_deref()?)),
+            FabricNode::Host(host) => Some((&**host, host.throttle()?)),
             FabricNode::Switch(_) => None,
         })
     }
@@ -73,7 +73,7 @@ impl Simulation {
     pub(crate) fn look_for_throttled(&self, now: u64) -> Result<(), Violation> {
         let stopped = self.throttles().filter_map(|(host, throttle)| {
             let (used, capacity) = throttle.stopped()?;
-            Some(format!("{} ({used} of {capacity} credits in use)", self.network.name(host.ports.node)))
+            Some(format!("{} ({used} of {capacity} credits in use)", self.network.name(host.ports().node())))
         });
         let hosts: Vec<String> = stopped.collect();
         if hosts.is_empty() {
@@ -107,8 +107,8 @@ impl Simulation {
             let ends = [channel.from, channel.to].map(|rank| !ranks[rank as usize].is_endless());
             let flow = channel.flow as usize;
             let (source, target) = (self.world.flows[flow].src, self.world.flows[flow].dst);
-            let received = host(target).receivers[self.world.receiver_slot[flow] as usize].packets;
-            let sender = &host(source).senders[self.world.sender_slot[flow] as usize];
+            let received = host(target).receivers()[self.world.receiver_slot[flow] as usize].packets();
+            let sender = host(source).sender(self.world.sender_slot[flow]);
             ends.contains(&true) && !sender.has_arrived(received)
         })
     }
@@ -116,7 +116,7 @@ impl Simulation {
     /// The ranks of the hosts that have some.
     fn host_ranks(&self) -> impl Iterator<Item = &Ranks> {
         self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => host.ranks.as_deref(),
+            FabricNode::Host(host) => host.ranks(),
             FabricNode::Switch(_) => None,
         })
     }
@@ -136,7 +136,7 @@ impl Simulation {
     /// The receive queues of slow hosts, with their hosts.
     fn endpoints(&self) -> impl Iterator<Item = (&Host, &Endpoint)> {
         self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some((&**host, host.endpoint.as_deref()?)),
+            FabricNode::Host(host) => Some((&**host, host.endpoint()?)),
             FabricNode::Switch(_) => None,
         })
     }
@@ -152,8 +152,9 @@ impl Simulation {
         let mut unfinished = 0;
         for node in self.engine.nodes() {
             if let FabricNode::Host(host) = node {
-                unfinished += host.receivers.iter().filter(|r| r.finish == u64::MAX && !r.messages).count();
-                unfinished += host.ranks.as_ref().map_or(0, |ranks| ranks.unfinished());
+                unfinished +=
+                    host.receivers().iter().filter(|r| r.finish() == u64::MAX && !r.has_messages()).count();
+                unfinished += host.ranks().map_or(0, Ranks::unfinished);
             }
         }
         unfinished as u64
@@ -165,8 +166,10 @@ impl Simulation {
         let mut paused = Vec::new();
         for node in self.engine.nodes() {
             let ports = node.ports();
-            for (number, egress) in ports.egress.iter().enumerate().filter(|(_, egress)| egress.paused != 0) {
-                let (from, to) = (&names[ports.node as usize].name, &names[egress.peer as usize].name);
+            for (number, egress) in
+                ports.all_egress().iter().enumerate().filter(|(_, egress)| egress.paused() != 0)
+            {
+                let (from, to) = (&names[ports.node() as usize].name, &names[egress.peer() as usize].name);
                 paused.push(format!("{from}->{to} (port {number})"));
             }
         }

@@ -70,6 +70,21 @@ fn without_flow_control_a_full_buffer_stops_the_run_and_names_the_switch() {
 }
 
 #[test]
+fn where_pfc_holds_back_other_priorities_a_full_buffer_names_the_key_that_lists_them() {
+    let net = generate::dumbbell(4, 1, Rate::from_gbps(40), Span::from_us(1), None).unwrap();
+    let flows = (0..4).map(|src| flow(src, 4, 1_000_000, Time::ZERO, Pacing::LineRate)).collect();
+    let mut spec = ideal(net, flows);
+    let used = 1 << spec.flows[0].priority;
+    spec.switch.pfc.as_mut().unwrap().priorities &= !used;
+    spec.switch.buffer = Bytes::new(500_000);
+    let Err(violation @ Violation::BufferOverflow { .. }) = try_run(spec, FAST, None) else {
+        panic!("4 MB at four times the rate fitted into 500 KB");
+    };
+    let text = violation.to_string();
+    assert!(text.contains("switch.pfc.priorities") && !text.contains("Flow control is off"), "{text}");
+}
+
+#[test]
 fn without_flow_control_a_buffer_that_holds_the_excess_loses_nothing() {
     let net = generate::dumbbell(4, 1, Rate::from_gbps(40), Span::from_us(1), None).unwrap();
     let flows = (0..4).map(|src| flow(src, 4, 1_000_000, Time::ZERO, Pacing::LineRate)).collect();

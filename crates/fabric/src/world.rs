@@ -76,9 +76,10 @@ impl Classes {
     }
 }
 
-/// PFC as the switches apply it. Without PFC no class is lossless, and nobody asks.
+/// PFC as the switches apply it. Without PFC no class is lossless, and nobody asks for its form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pfc {
+    pub(crate) is_on: bool,
     pub(crate) form: Form,
     pub(crate) frame: u16,
 }
@@ -203,9 +204,8 @@ impl World {
         };
         let sender_slot = flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
         let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
-        let pfc = spec.switch.pfc.as_ref().map_or(Pfc { form: Form::Ideal, frame: 0 }, |pfc| Pfc {
-            form: pfc.form,
-            frame: pfc.frame.get() as u16,
+        let pfc = spec.switch.pfc.as_ref().map_or(Pfc { is_on: false, form: Form::Ideal, frame: 0 }, |pfc| {
+            Pfc { is_on: true, form: pfc.form, frame: pfc.frame.get() as u16 }
         });
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;

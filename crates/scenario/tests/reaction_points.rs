@@ -99,6 +99,11 @@ fn keys_without_effect_are_said_in_a_caveat() {
     );
     assert_eq!(caveats(SMALL, &["cc.kind=timely", "cc.timely.beta=1.6"]), "");
     says(&caveats(SMALL, &["cc.kind=timely", "ack.every=4"]), &["one ACK for each segment: ack.{every}"]);
+    // A function of the user's that reads round trips has an ACK for each segment, too, whatever ack.every is.
+    let custom = ["cc.kind=custom", "cc.custom.function=f.py:f", "cc.custom.feedback=rtt"];
+    let with_custom = |more: &[&str]| caveats(SMALL, &[&custom[..], more].concat());
+    says(&with_custom(&["ack.every=4"]), &["one ACK for each segment: ack.{every}"]);
+    assert!(!with_custom(&["ack.every=0", "ack.size=80B"]).contains("size}"));
     says(
         &caveats(SMALL, &["switch.detector.kind=red", "cc.dcqcn.on-ue=ignore"]),
         &["switch.detector.kind = \"red\": cc.dcqcn.{on-ue}"],

@@ -152,8 +152,14 @@ fn hosts_that_do_not_send_set_no_window() {
 #[test]
 fn what_hardly_works_as_its_paper_meant_is_told() {
     let dctcp = caveats(SMALL, &["cc.kind=dctcp", "switch.detector.kind=red"]);
-    says(&dctcp, &["wants its marking", "switch.detector.kmin and switch.detector.kmax to 300KB"]);
-    assert!(!caveats(SMALL, &[&["cc.kind=dctcp"], &CLEAN[..]].concat()).contains("wants its marking"));
+    says(
+        &dctcp,
+        &[
+            "cc.kind = \"dctcp\" wants every packet above one threshold marked",
+            "switch.detector.kmin and switch.detector.kmax to 300KB",
+        ],
+    );
+    assert!(!caveats(SMALL, &[&["cc.kind=dctcp"], &CLEAN[..]].concat()).contains("above one threshold"));
     let hpcc = caveats(SMALL, &["cc.kind=hpcc"]);
     says(&hpcc, &["telemetry takes no room", "packet.header = \"62B\" and ack.size = \"106B\""]);
     assert!(!caveats(SMALL, &[&["cc.kind=hpcc"], &CLEAN[..]].concat()).contains("telemetry"));

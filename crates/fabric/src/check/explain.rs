@@ -29,7 +29,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                  under credits (switch.credits.priorities)"
                     .into()
             } else {
-                "Flow control is off: raise switch.buffer or set switch.flow-control".into()
+                unguarded("switch.buffer", world)
             },
         },
         What::Headroom(used, headroom) => Violation::HeadroomOverflow {
@@ -52,7 +52,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
                     headroom_arithmetic(port, world)
                 )
             } else {
-                "Flow control is off: raise switch.combined.ingress or set switch.flow-control".into()
+                unguarded("switch.combined.ingress", world)
             },
         },
         What::Credits(held, buffer) => Violation::CreditOverflow {
@@ -102,6 +102,17 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             Violation::NoAck { time, source_host, target, flow, seq, times }
         }
         What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
+    }
+}
+
+/// What to do where nothing holds back what comes in.
+fn unguarded(room: &str, world: &World) -> String {
+    if world.pfc.is_on {
+        format!(
+            "PFC holds back no priority in use: raise {room} or list what has to be lossless in switch.pfc.priorities"
+        )
+    } else {
+        format!("Flow control is off: raise {room} or set switch.flow-control")
     }
 }
 

@@ -54,9 +54,10 @@ pub(super) fn pairs(
         let index = usize::from(flow.group);
         !is_put(settings, index) && settings.traffic.get(index).is_none_or(|entry| entry.cc.is_none())
     };
-    // Nobody's: it is judged as if it were everybody's.
+    // Nobody's: it is judged as if it were everybody's. So is what measures round trips, by the longest of the network.
     let of_common: Vec<Flow> = flows.iter().filter(shares).copied().collect();
-    let all = if of_common.is_empty() || settings.cc.kind == CcKind::Timely { flows } else { &of_common };
+    let round_trips = settings.cc.wants().segments.is_some();
+    let all = if of_common.is_empty() || round_trips { flows } else { &of_common };
     let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows: all });
     let puts = (0..settings.traffic.len()).map(|entry| is_put(settings, entry)).collect();
     let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts };

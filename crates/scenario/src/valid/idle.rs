@@ -12,7 +12,7 @@ use backwater_codes::{Code, Remark};
 use self::readers::{Reader, unread};
 use super::{Context, is_put, put};
 use crate::document::{Node, Value};
-use crate::settings::CcKind;
+use crate::settings::CcSettings;
 
 /// Keys of one table, or all of them if none is listed, that are idle under a condition, with the reason.
 type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
@@ -22,9 +22,10 @@ pub(super) fn report(context: &mut Context<'_>) {
     let settings = context.settings;
     let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
     let used = || entries().map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc));
-    let timely = used().any(|cc| cc.kind == CcKind::Timely || cc.kind.has_window());
+    let segments = |cc: &CcSettings| cc.wants().segments.is_some();
+    let acknowledged = used().any(|cc| segments(cc) || cc.kind.has_window());
     let puts = put::all(settings);
-    let all_timely = !puts && used().all(|cc| cc.kind == CcKind::Timely);
+    let all_segments = !puts && used().all(segments);
     let others: [Case<'_>; 4] = [
         (
             puts,
@@ -33,12 +34,12 @@ pub(super) fn report(context: &mut Context<'_>) {
             "traffic of PUTs alone, which have [put.ack]".to_owned(),
         ),
         (
-            !puts && settings.ack.every == 0 && !timely,
+            !puts && settings.ack.every == 0 && !acknowledged,
             &["ack"],
             &["size", "priority"],
             "ack.every = 0".to_owned(),
         ),
-        (all_timely, &["ack"], &["every"], "TIMELY, which has one ACK for each segment".to_owned()),
+        (all_segments, &["ack"], &["every"], "reaction points that have one ACK for each segment".to_owned()),
         (settings.probe.sample.is_none(), &["probe"], &["ports", "rates"], "no probe.sample".to_owned()),
     ];
     let mut caveats = Vec::new();

@@ -46,14 +46,14 @@ pub(super) fn check(
         context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
     caveats::note(context, cc, reaction, place, fabric);
-    if matches!(reaction, ReactionConfig::Hpcc(_)) {
-        telemetry(context, place, fabric);
+    if reaction.wants_telemetry() {
+        telemetry(context, cc, place, fabric);
     }
 }
 
 /// What telemetry needs.
-fn telemetry(context: &mut Context<'_>, place: &[Step], fabric: &Fabric<'_>) {
-    let kind = format!("{}.kind = \"hpcc\"", name(place));
+fn telemetry(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fabric<'_>) {
+    let kind = format!("{}.kind = {:?}", name(place), cc.kind.word());
     let at = below(place, "kind");
     let ends: BTreeSet<(u32, u32)> = fabric.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
     let hops = |(src, dst)| fabric.routes.path(fabric.network, src, dst, |_| 0).len().saturating_sub(1);

@@ -4,7 +4,7 @@ use backwater_control::reaction::{ReactionConfig, settings::PathFacts};
 use backwater_units::Span;
 
 use crate::document::Step;
-use crate::settings::{CcSettings, DetectorKind};
+use crate::settings::{CcSettings, DetectorKind, Kinds};
 use crate::valid::Context;
 use crate::valid::cc::{Fabric, name};
 
@@ -59,8 +59,9 @@ fn ramp(context: &Context<'_>, cc: &CcSettings, name: &str, unloaded: &PathFacts
     }
     let threshold = 3 * unloaded.line.as_bps() / 1_000_000_000;
     Some(format!(
-        "{name}.kind = \"dctcp\" wants its marking, every packet above one threshold, but the switches mark from {kmin} on (up to {pmax} \
-         of them) and all from {kmax} on: set switch.detector.kmin and switch.detector.kmax to {threshold}KB (30 KB for each 10 Gbps)"
+        "{name}.kind = {:?} wants every packet above one threshold marked, but the switches mark from {kmin} on (up to {pmax} of them) \
+         and all from {kmax} on: set switch.detector.kmin and switch.detector.kmax to {threshold}KB (30 KB for each 10 Gbps)",
+        cc.kind.word()
     ))
 }
 
@@ -69,8 +70,9 @@ fn telemetry(context: &Context<'_>, cc: &CcSettings, name: &str) -> Option<Strin
     let free = cc.kind.wants_telemetry() && header.get() < TELEMETRY_BYTES;
     free.then(|| {
         format!(
-            "{name}.kind = \"hpcc\": telemetry takes no room on the wire, as packet.header = \"{header}\" is less than its \
+            "{name}.kind = {:?}: telemetry takes no room on the wire, as packet.header = \"{header}\" is less than its \
              {TELEMETRY_BYTES}B; what it costs comes with packet.header = \"{}B\" and ack.size = \"{}B\"",
+            cc.kind.word(),
             header.get() + TELEMETRY_BYTES,
             ack.get() + TELEMETRY_BYTES,
         )

@@ -1,6 +1,5 @@
 //! What the PUT streams of a host send next: overdue ACKs, then replays, then new packets in turn; other ACKs fill the gaps. Replays
 //! and new packets take turns with the queue pairs of RoCE.
-use crate::transport::put::turns::Turns;
 use crate::transport::put::{Puts, streams};
 use crate::transport::roce::queue_pair::Sender;
 use crate::transport::{Frame, What as Of};
@@ -33,7 +32,9 @@ impl Puts {
             Some((due, frame)) if due <= now => return Ok(Frame { since: 0, ..frame }),
             _ => {}
         }
-        if let Some(frame) = self.first_replay(open, world) {
+        if !self.replays.is_empty()
+            && let Some(frame) = self.first_replay(open, world)
+        {
             return Ok(frame);
         }
         let spaced = self.spaced_until;
@@ -50,7 +51,7 @@ impl Puts {
     fn first_ack(&mut self, open: u8, now: u64, world: &World) -> Option<(u64, Frame)> {
         let streams = streams(world);
         loop {
-            let (since, slot, class) = first(&self.owed, open)?;
+            let (since, slot, class) = self.owed.first(open)?;
             let incoming = &self.incoming[slot as usize];
             let spec = streams.kind(&streams.all[incoming.number as usize]);
             if incoming.owes(spec, now) {
@@ -66,9 +67,6 @@ impl Puts {
 
     /// The first packet to be sent again that may be, in the order of the NACKs.
     fn first_replay(&mut self, open: u8, world: &World) -> Option<Frame> {
-        if self.replays.is_empty() {
-            return None;
-        }
         let outgoing = &mut self.outgoing;
         self.replays.retain(|slot| {
             let stream = &mut outgoing[*slot as usize];
@@ -97,7 +95,7 @@ impl Puts {
     fn first_new(&mut self, open: u8, senders: &[Sender], world: &World) -> Option<Frame> {
         let streams = streams(world);
         loop {
-            let (since, slot, class) = first(&self.turns, open)?;
+            let (since, slot, class) = self.turns.first(open)?;
             let outgoing = &self.outgoing[slot as usize];
             let spec = streams.kind(&streams.all[outgoing.number as usize]);
             if let Some(size) = outgoing.may_send(senders, spec, world) {
@@ -106,10 +104,4 @@ impl Puts {
             self.turns.leave(class);
         }
     }
-}
-
-/// Who has been in line for longest in any of these classes.
-fn first(turns: &Turns, open: u8) -> Option<(u64, u32, u8)> {
-    let classes = (0..8u8).filter(|class| open & (1 << class) != 0);
-    classes.filter_map(|class| turns.first(class).map(|(since, slot)| (since, slot, class))).min()
 }

@@ -17,6 +17,8 @@ enum Place {
 pub(crate) struct Turns {
     /// By class: (since when, stream).
     ready: Vec<VecDeque<(u64, u32)>>,
+    /// Bit per class: a stream is ready.
+    lined: u8,
     /// (when, stream, class); out of date if the stream stands elsewhere.
     later: BinaryHeap<Reverse<(u64, u32, u8)>>,
     places: Vec<Place>,
@@ -26,6 +28,7 @@ impl Turns {
     pub(crate) fn new(streams: usize, classes: usize) -> Self {
         Self {
             ready: vec![VecDeque::new(); classes],
+            lined: 0,
             later: BinaryHeap::new(),
             places: vec![Place::Away; streams],
         }
@@ -38,8 +41,7 @@ impl Turns {
             Place::Ready => {}
             Place::Later(at) if at <= due => {}
             _ if due <= now => {
-                *place = Place::Ready;
-                self.ready[usize::from(class)].push_back((now, stream));
+                self.line_up(stream, class, now);
             }
             _ => {
                 *place = Place::Later(due);
@@ -54,23 +56,41 @@ impl Turns {
             && due <= now
         {
             self.later.pop();
-            let place = &mut self.places[stream as usize];
-            if *place == Place::Later(due) {
-                *place = Place::Ready;
-                self.ready[usize::from(class)].push_back((due, stream));
+            if self.places[stream as usize] == Place::Later(due) {
+                self.line_up(stream, class, due);
             }
         }
     }
 
-    /// The stream of a class whose turn it is, and since when it has waited for it.
-    pub(crate) fn first(&self, class: u8) -> Option<(u64, u32)> {
-        self.ready.get(usize::from(class))?.front().copied()
+    fn line_up(&mut self, stream: u32, class: u8, since: u64) {
+        self.places[stream as usize] = Place::Ready;
+        self.ready[usize::from(class)].push_back((since, stream));
+        self.lined |= 1 << class;
+    }
+
+    /// The stream that has waited for its turn for longest in one of these classes: since when, which, in which class.
+    #[inline]
+    pub(crate) fn first(&self, open: u8) -> Option<(u64, u32, u8)> {
+        let mut classes = self.lined & open;
+        let mut first = None;
+        while classes != 0 {
+            let class = classes.trailing_zeros() as u8;
+            classes &= classes - 1;
+            let (since, stream) = *self.ready[usize::from(class)].front()?;
+            let own = (since, stream, class);
+            first = Some(first.map_or(own, |other| own.min(other)));
+        }
+        first
     }
 
     /// The stream whose turn it was is not in line any more.
     pub(crate) fn leave(&mut self, class: u8) {
-        if let Some((_, stream)) = self.ready[usize::from(class)].pop_front() {
+        let ready = &mut self.ready[usize::from(class)];
+        if let Some((_, stream)) = ready.pop_front() {
             self.places[stream as usize] = Place::Away;
+        }
+        if ready.is_empty() {
+            self.lined &= !(1 << class);
         }
     }
 
@@ -93,7 +113,7 @@ mod tests {
     fn served(turns: &mut Turns, count: usize) -> Vec<u32> {
         (0..count)
             .map(|_| {
-                let (_, stream) = turns.first(1).expect("someone is in line");
+                let (_, stream, _) = turns.first(2).expect("someone is in line");
                 turns.leave(1);
                 turns.add(stream, 1, 0, 100);
                 stream
@@ -112,19 +132,30 @@ mod tests {
     }
 
     #[test]
+    fn of_the_classes_that_may_send_the_stream_goes_first_that_has_waited_for_longest() {
+        let mut turns = Turns::new(2, 3);
+        turns.add(0, 2, 0, 10);
+        turns.add(1, 1, 0, 20);
+        assert_eq!(turns.first(0b110), Some((10, 0, 2)));
+        assert_eq!(turns.first(0b010), Some((20, 1, 1)));
+        turns.leave(2);
+        assert_eq!((turns.first(0b110), turns.first(0b100)), (Some((20, 1, 1)), None));
+    }
+
+    #[test]
     fn a_stream_gets_in_line_when_its_packet_is_there() {
         let mut turns = Turns::new(3, 2);
         turns.add(0, 1, 90, 10);
         turns.add(1, 1, 40, 10);
         turns.add(1, 1, 60, 10);
-        assert_eq!((turns.first(1), turns.next()), (None, Some(40)));
+        assert_eq!((turns.first(2), turns.next()), (None, Some(40)));
         turns.advance(50);
-        assert_eq!((turns.first(1), turns.next()), (Some((40, 1)), Some(90)));
+        assert_eq!((turns.first(2), turns.next()), (Some((40, 1, 1)), Some(90)));
         turns.add(0, 1, 0, 55);
         turns.advance(100);
         turns.leave(1);
-        assert_eq!((turns.first(1), turns.next()), (Some((55, 0)), None));
+        assert_eq!((turns.first(2), turns.next()), (Some((55, 0, 1)), None));
         turns.leave(1);
-        assert_eq!(turns.first(1), None, "not in line twice");
+        assert_eq!(turns.first(2), None, "not in line twice");
     }
 }

@@ -121,9 +121,7 @@ impl Node for Host {
                     sender.goes_on();
                 } else if done {
                     cx.post.complete();
-                    if self.steps.is_some() {
-                        self.happened(Happened::Acked(slot), now);
-                    }
+                    self.happened(Happened::Acked(slot), now);
                 }
                 if informs {
                     self.informed(slot, packet, cx);

@@ -35,9 +35,7 @@ impl Host {
                 let message = last && receiver.goes_on();
                 if last && !message {
                     cx.post.complete();
-                    if self.steps.is_some() {
-                        self.happened(Happened::Received(slot), now);
-                    }
+                    self.happened(Happened::Received(slot), now);
                 }
                 if cx.world.deliveries {
                     self.note_arrival(packet, seq - 1, payload, cx);

@@ -304,14 +304,12 @@ impl Host {
         }
         let After::Message(next) = after else {
             self.pacing_queue.sent_last(class);
-            if matches!(after, After::Nothing) && self.steps.is_some() {
+            if matches!(after, After::Nothing) {
                 self.happened(Happened::Sent(pair), now + wire_time);
             }
             return;
         };
-        if self.steps.is_some() {
-            self.happened(Happened::Sent(pair), now + wire_time);
-        }
+        self.happened(Happened::Sent(pair), now + wire_time);
         if self.ranks.is_some() {
             self.message_leaves(pair, now + wire_time);
         }

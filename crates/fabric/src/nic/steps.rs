@@ -11,12 +11,17 @@ use crate::world::World;
 
 impl Host {
     /// Something that steps may wait for happens at `at`. What gets ready by it is carried out by a timer.
-    #[cold]
+    #[inline]
     pub(crate) fn happened(&mut self, what: Happened, at: u64) {
-        if let Some(steps) = &mut self.steps {
-            for (delay, step) in steps.happened(what) {
-                self.ports.set_timer(at.saturating_add(delay), NIC, Purpose::Step, step);
-            }
+        if self.steps.is_some() {
+            self.get_ready(what, at);
+        }
+    }
+
+    #[cold]
+    fn get_ready(&mut self, what: Happened, at: u64) {
+        for (delay, step) in self.steps.iter_mut().flat_map(|steps| steps.happened(what)) {
+            self.ports.set_timer(at.saturating_add(delay), NIC, Purpose::Step, step);
         }
     }
 

@@ -45,7 +45,7 @@ impl Host {
         if cx.world.follows(kept.flow) {
             self.note_injection(kept.flow, cx.now, cx);
         }
-        if kept.last && self.steps.is_some() {
+        if kept.last {
             self.happened(Happened::Sent(pair), cx.now + wire_time);
         }
         self.transmit_put(slot, seq, kept, PutEvent::Sent, cx);
@@ -174,9 +174,7 @@ impl Host {
             // What effects wait for beyond the processing of the ACK belongs to the packet that may leave cx.now.
             if self.senders[pair as usize].put_acknowledged(cx.now.saturating_sub(staging)) {
                 cx.post.complete();
-                if self.steps.is_some() {
-                    self.happened(Happened::Acked(pair), cx.now);
-                }
+                self.happened(Happened::Acked(pair), cx.now);
             }
         }
     }

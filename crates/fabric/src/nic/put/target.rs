@@ -90,9 +90,7 @@ impl Host {
         let bytes = receiver.received() - before;
         if last {
             cx.post.complete();
-            if self.steps.is_some() {
-                self.happened(Happened::Received(slot), cx.now);
-            }
+            self.happened(Happened::Received(slot), cx.now);
         }
         if cx.world.deliveries {
             let arrived = Packet { time: cx.now, ..*packet };

@@ -307,7 +307,11 @@ macro_rules! family {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
+            #[allow(
+                clippy::inline_always,
+                reason = "measured: as a call of its own it costs 3 instructions a hop, with that of a NIC's pacing queue"
+            )]
             fn leaves(&mut self, config: &$parameters, now: Time, load: &Load, paced: Option<u32>) -> Span {
                 match (self, config) {
                     $((Self::$kind(flow), $parameters::$kind(config)) => flow.leaves(config, now, load, paced),)*

@@ -75,7 +75,11 @@ impl PacingQueue {
 
     /// Which packet leaves next of those in the `open` classes, on a port that is free at `at`: class, when it is due, sender.
     /// If none is due by then, the one that is due first.
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: as a call of its own it costs 3 instructions a hop, with that of `Controller::leaves`"
+    )]
     pub(crate) fn next(&mut self, open: u8, at: u64) -> Option<(u8, u64, u32)> {
         let ready = self.sending & open;
         if ready & ready.wrapping_sub(1) != 0 {

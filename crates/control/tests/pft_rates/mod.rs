@@ -20,7 +20,6 @@ fn config(law: RateLaw, m: u8, n: u8, k: i64) -> PftConfig {
         polarity: Polarity::Used,
         capacity: u32::MAX,
         clock: 1_000_000_000,
-        ..PftConfig::standard()
     };
     assert_eq!(config.validate(), Ok(()));
     config

@@ -5,7 +5,7 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{IbCcConfig, ReactionConfig};
 use backwater_fabric::Spec;
 use backwater_topology::{Network, Routes, Routing, generate};
-use backwater_traffic::generate::{Arrivals, MpiIo};
+use backwater_traffic::generate::{Arrivals, Hot, MpiIo};
 use backwater_traffic::{Flow, Group, Pacing, connect, sort};
 use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{
@@ -69,6 +69,7 @@ fn mpi_and_io_messages_over_a_fat_tree_of_infiniband_with_tcd_have_their_digest(
         mpi_messages: 300,
         connections: 2,
         arrivals: Arrivals::Poisson(Span::from_ms(1)),
+        hot: Hot::default(),
     };
     let group = Group { id: 0, priority: 3, pacing: Pacing::Controlled, start: Time::ZERO };
     let mut flows = mix.flows(&group, 1);

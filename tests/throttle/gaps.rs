@@ -108,6 +108,21 @@ fn random_intervals_are_whole_flit_times_and_have_their_mean() {
 }
 
 #[test]
+fn a_random_interval_depends_on_2_to_the_m_over_r_alone() {
+    // With 2^m / R = 2^-10 and up to 960 flits in use the chance stays above 0.
+    let (network, flows) = far(15);
+    let starts_with = |m, bits| {
+        let mut spec = throttled(network.clone(), flows.clone());
+        let config = &mut spec.throttle.as_mut().unwrap().config;
+        config.rule = StateRule::Fixed { enter: 0, escape: 0 };
+        (config.law, config.m) = (RateLaw::RandomInterval { bits }, m);
+        starts(spec).0
+    };
+    assert_eq!(starts_with(18, 28), starts_with(22, 32));
+    assert_ne!(starts_with(18, 28), starts_with(18, 30));
+}
+
+#[test]
 fn what_is_held_is_told_in_every_period_and_adds_up() {
     let (network, flows) = far(200);
     let mut spec = spaced(network, flows, 3);

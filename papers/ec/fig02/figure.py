@@ -122,6 +122,7 @@ def metrics(runs: Runs) -> Metrics:
     found = [step for streams in traces.values() for trace in streams for step in steps(trace)]
     openings = [step for step in found if step.before != OPEN and step.after == OPEN]
     low, high = (time * US for time in CONGESTED_US)
+    congested = [step for step in alone if low <= step.time_ps < high]
     return {
         "steps": len(found),
         "steps_off_figure": sum(step.after != step.expected for step in found),
@@ -129,7 +130,8 @@ def metrics(runs: Runs) -> Metrics:
         "openings": len(openings),
         "openings_off_six": sum(step.count != SIX for step in openings),
         "sent_without_iack": sum(sent_without_iack(trace) for streams in traces.values() for trace in streams),
-        "congested_elsewhere": sum(step.after not in ("H-1", "H0") for step in alone if low <= step.time_ps < high),
+        "congested_steps": len(congested),
+        "congested_elsewhere": sum(step.after not in ("H-1", "H0") for step in congested),
     }
 
 

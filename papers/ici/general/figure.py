@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Measurements, Metrics, Runs, Seeds
+from backwater.papers import Family, Measurements, Metrics, Runs, Seeds
 from matplotlib.axes import Axes
 
 from papers.ici import messages, trees
-from papers.ici.measured import SCHEMES, most, of, pauses, switch_peak, unfinished, victim_marks
+from papers.ici.measured import SCHEMES, of, over, pauses, switch_peak, unfinished, victim_marks
 from papers.ici.panels import colour, draw_grid
 
 #: The workloads, and how they are called in the picture.
@@ -20,6 +20,8 @@ WORKLOADS = {
     "w4": "Google, burst",
     "w5": "Google, 4 bursts",
 }
+#: What ICI+ is held against.
+OTHERS = [scheme for scheme in SCHEMES if scheme != "ici+"]
 PACKET = 4096
 
 
@@ -35,25 +37,26 @@ def throughputs(runs: Runs, workload: str) -> Metrics:
 
 def metrics(runs: Runs) -> Measurements:
     found: Metrics = {}
+    delivered: Family = {}
     for workload in WORKLOADS:
         by_scheme = of(runs, workload)
         found |= {f"{workload}_{scheme}_pauses": pauses(run) for scheme, run in by_scheme.items()}
         found[f"{workload}_victim_marks"] = victim_marks(by_scheme["ici+"])
         shares = throughputs(by_scheme, workload)
         for part in ("background", "hot"):
-            best = most([trees.number(shares, f"{scheme}_{part}_gbps") for scheme in SCHEMES])
-            found[f"{workload}_{part}_over_best"] = float(shares[f"ici+_{part}_gbps"] or 0) / (best or 1.0)
+            own = trees.number(shares, f"ici+_{part}_gbps")
+            for other in OTHERS:
+                delivered[f"{workload}_{part} over {other}"] = over(own, trees.number(shares, f"{other}_{part}_gbps"))
     fewer = {
         f"pauses_over_{other}": {workload: _ratio(found, workload, other) for workload in WORKLOADS}
         for other in ("none", "dcqcn", "ci", "ci+dcqcn")
     }
-    parts = [f"{workload}_{part}" for workload in WORKLOADS for part in ("background", "hot")]
     every = [run for name, run in runs.items() if name.split()[0] in WORKLOADS]
     return (
         found
         | fewer
         | {
-            "throughput_over_best": {part: trees.number(found, f"{part}_over_best") for part in parts},
+            "throughput_over": delivered,
             "unfinished_messages": sum(unfinished(run) for name, run in runs.items() if name[:2] in ("w3", "w4", "w5")),
             "largest_ingress_packets": max(switch_peak(run, "peak_ingress_bytes") for run in every) / PACKET,
             "largest_egress_packets": max(switch_peak(run, "peak_egress_bytes") for run in every) / PACKET,
@@ -89,18 +92,19 @@ def draw_pauses(axes: Axes, seeds: Seeds) -> None:
 
 
 def draw_throughput(axes: Axes, seeds: Seeds) -> None:
-    """What ICI+ delivers to background and hot flows, over the best scheme's."""
-    found = [metrics(runs)["throughput_over_best"] for runs in seeds]
+    """What ICI+ delivers to background and hot flows, over what the scheme does that delivers most in the mean."""
+    found = [metrics(runs)["throughput_over"] for runs in seeds]
     for side, part, hatch in ((-1, "background", ""), (1, "hot", "////")):
         for place, workload in enumerate(WORKLOADS):
-            values = [float(one[f"{workload}_{part}"] or 0) for one in found]
+            each = [[float(one[f"{workload}_{part} over {other}"] or 0) for one in found] for other in OTHERS]
+            values = min(each, key=sum)
             at = place + side * 0.2
             axes.bar(at, sum(values) / len(values), 0.38, color=colour("ici+"), alpha=0.7, hatch=hatch)
             axes.plot([at] * len(values), values, "o", ms=2, color=plot.BLACK, clip_on=False, alpha=0.6)
     axes.axhline(0.95, color=plot.GREY, ls=":", lw=1)
     _workloads(axes)
-    axes.set_title("ICI+ over the best scheme (hatched: hot)")
-    axes.set_ylabel("throughput over the best")
+    axes.set_title("ICI+ over the best other scheme (hatched: hot)")
+    axes.set_ylabel("throughput over the best other")
 
 
 def _workloads(axes: Axes) -> None:

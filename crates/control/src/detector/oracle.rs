@@ -1,8 +1,8 @@
 //! An oracle: it marks what leaves a root of congestion, and nothing else.
 //!
 //! A root is an egress port that is congested by itself: its queue is long, and no flow control explains that. A switch cannot know
-//! that; a simulator can, and asks [`Oracle::on_verdict`]. So this is no detector for a data plane. It is the bound for all of them:
-//! what a reaction gains with it is the most that it could gain by better detection.
+//! that; a simulator can, and asks [`Oracle::on_verdict`]. So this is no detector for a data plane. It classifies
+//! exactly, for one threshold of a long queue. What a reaction gains with it is what it gains by that; other marks may suit it better.
 //!
 //! ```text
 //!   root       CE

@@ -14,6 +14,7 @@ import polars as pl
 from backwater import _core
 from backwater.analysis import plot
 from backwater.common import quantities
+from backwater.papers import Measurements
 from backwater.results import Results, measures
 from backwater.results.measures import Interval, Series
 from matplotlib.axes import Axes
@@ -277,6 +278,9 @@ class OnOff:
     #: From PAUSE to the last arrival, and from RESUME to the first.
     tau_off: float
     tau_on: float
+    #: Of all periods, stops and starts alike.
+    tau_longest: float
+    tau_shortest: float
     ton: float
     toff: float
     periods: int
@@ -315,6 +319,16 @@ class OnOff:
         return self.b0 - self.tau * self.rd / 8
 
 
+#: The rate of the source beside in the paper's own case: two flows at line rate, the simplest case of §4.2.
+OWN_CASE = "40Gbps"
+
+
+def by_rate(name: str, values: Mapping[str, float]) -> Measurements:
+    """A number of each rate beside, that of the paper's own case under a name of its own."""
+    others = {rate: value for rate, value in values.items() if rate != OWN_CASE}
+    return {f"{name}_at_line_rate": values[OWN_CASE], name: others}
+
+
 #: By then the queues of the ON-OFF scene have filled.
 STEADY_PS = 4_000_000_000
 
@@ -332,6 +346,7 @@ def on_off(run: Results, port: str = "P2", out: str = "P3") -> OnOff:
     # The last packet of an ON period, and the first of the next one, as they arrive.
     last = arrived[np.searchsorted(arrived, resumes) - 1]
     first = arrived[np.searchsorted(arrived, resumes, side="right")]
+    to_stop, to_start = (last - pauses[np.searchsorted(pauses, resumes) - 1])[1:], first - resumes
     return OnOff(
         c=float(measures.by_port(run, [port], PRIORITY)["rate_bps"].item()),
         b1=size_bytes(pfc["xoff"]),
@@ -340,8 +355,10 @@ def on_off(run: Results, port: str = "P2", out: str = "P3") -> OnOff:
         rd=_rate(passed["left_ps"], passed["bytes"], first[:1], first[-1:]),
         rd_on=_rate(passed["left_ps"], passed["bytes"], first[:-1], last[1:]),
         rd_off=_rate(passed["left_ps"], passed["bytes"], last, first),
-        tau_off=float((last - pauses[np.searchsorted(pauses, resumes) - 1])[1:].mean()) / 1e12,
-        tau_on=float((first - resumes).mean()) / 1e12,
+        tau_off=float(to_stop.mean()) / 1e12,
+        tau_on=float(to_start.mean()) / 1e12,
+        tau_longest=float(max(to_stop.max(), to_start.max())) / 1e12,
+        tau_shortest=float(min(to_stop.min(), to_start.min())) / 1e12,
         ton=float(lengths_us(on[:-1]).mean()) / 1e6,
         toff=float(np.mean([b.start_ps - a.end_ps for a, b in pairwise(on)])) / 1e12,
         periods=len(on) - 1,

@@ -119,7 +119,15 @@ def test_a_released_port_without_a_verdict_is_still_undetermined(schematic: Modu
 
 def test_the_model_of_two_flows_at_line_rate_is_equation_1(schematic: ModuleType) -> None:
     rates = {"c": 40e9, "ri": 40e9, "rd": 20e9, "rd_on": 20e9, "rd_off": 20e9}
-    times = {"tau_off": 8.4e-6, "tau_on": 8.4e-6, "ton": 0.0, "toff": 0.0, "periods": 0}
+    times = {
+        "tau_off": 8.4e-6,
+        "tau_on": 8.4e-6,
+        "tau_longest": 8.4e-6,
+        "tau_shortest": 8.4e-6,
+        "ton": 0.0,
+        "toff": 0.0,
+        "periods": 0,
+    }
     found = schematic.OnOff(b1=320e3, b0=318e3, highest=0.0, lowest=0.0, **rates, **times)
     # (16 kbit + 8.4 µs · 20 Gbps) / 20 Gbps + 8.4 µs, and the same for OFF as Ri − Rd is Rd
     assert found.model_ton == pytest.approx(17.6e-6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.results import Results, measures
 from matplotlib.axes import Axes
 
@@ -21,12 +21,18 @@ PACKET = 1000
 SHOWN_US = 130
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     found = {rate: schematic.on_off(runs[f"pfc {rate}"]) for rate in RATES}
     return {
-        "worst_maximum_off_by_packets": max(abs(q.highest - q.model_highest) / PACKET for q in found.values()),
-        "worst_minimum_off_by_packets": max(abs(q.lowest - q.model_lowest) / PACKET for q in found.values()),
-        "worst_on_period_off_by_packets": max(uneven(runs[f"pfc {rate}"], q) for rate, q in found.items()),
+        **schematic.by_rate(
+            "maximum_off_by_packets", {rate: abs(q.highest - q.model_highest) / PACKET for rate, q in found.items()}
+        ),
+        **schematic.by_rate(
+            "minimum_off_by_packets", {rate: abs(q.lowest - q.model_lowest) / PACKET for rate, q in found.items()}
+        ),
+        **schematic.by_rate(
+            "on_period_off_by_packets", {rate: uneven(runs[f"pfc {rate}"], q) for rate, q in found.items()}
+        ),
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from backwater.analysis import plot
 from backwater.common import quantities
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.results import Results, measures
 from matplotlib.axes import Axes
 
@@ -16,7 +16,7 @@ from papers.tcd import schematic
 from papers.tcd.scene import PRIORITY, US
 
 #: The rates beside, by flow control.
-RATES = {"pfc": ("10Gbps", "20Gbps", "40Gbps"), "credits": ("8Gbps", "16Gbps", "32Gbps")}
+RATES = {"pfc": ("2Gbps", "4Gbps", "10Gbps", "20Gbps", "40Gbps"), "credits": ("8Gbps", "16Gbps", "32Gbps")}
 #: How much of each run is drawn.
 SHOWN_US = 250
 
@@ -42,18 +42,19 @@ def equation_4_us(run: Results) -> float:
     return 8e12 * drained / (end - begin) / input_bps * period_us(run)
 
 
-def metrics(runs: Runs) -> Metrics:
+def metrics(runs: Runs) -> Measurements:
     pfc = {rate: on_us(runs[f"pfc {rate}"]) for rate in RATES["pfc"]}
     by_credits = {rate: on_us(runs[f"credits {rate}"]) for rate in RATES["credits"]}
     limit = schematic.max_ton_ps(runs[f"pfc {RATES['pfc'][0]}"]) / US
     tc = period_us(runs[f"credits {RATES['credits'][0]}"])
-    off_by = [abs(on.mean() - equation_4_us(runs[f"credits {rate}"])) for rate, on in by_credits.items()]
     return {
         "pfc_on_periods": min(map(len, pfc.values())),
-        "longest_pfc_on_over_max_ton": float(max(on.max() for on in pfc.values())) / limit,
+        "longest_pfc_on_over_max_ton": {rate: float(on.max()) / limit for rate, on in pfc.items()},
         "credit_on_periods": min(map(len, by_credits.values())),
-        "longest_credit_on_over_tc": float(max(on.max() for on in by_credits.values())) / tc,
-        "worst_credit_on_off_by_us": float(max(off_by)),
+        "longest_credit_on_over_tc": {rate: float(on.max()) / tc for rate, on in by_credits.items()},
+        "credit_on_off_by_us": {
+            rate: abs(float(on.mean()) - equation_4_us(runs[f"credits {rate}"])) for rate, on in by_credits.items()
+        },
     }
 
 
@@ -92,8 +93,8 @@ def _draw_periods(axes: Axes, runs: Runs, kind: str) -> None:
 
 
 def _draw_histogram(axes: Axes, seeds: Seeds, kind: str, bound: float, label: str) -> None:
-    edges = np.linspace(0, 1.15 * bound, 47)
     lengths = {rate: np.concatenate([on_us(runs[f"{kind} {rate}"]) for runs in seeds]) for rate in RATES[kind]}
+    edges = np.linspace(0, 1.15 * max(bound, *(float(on.max()) for on in lengths.values())), 47)
     names = [
         f"A0 at {rate.replace('Gbps', ' Gbps')}: mean {on.mean():.1f} µs, {len(on)} periods"
         for rate, on in lengths.items()

@@ -32,6 +32,7 @@ def metrics(runs: Runs) -> Metrics:
         found |= {
             f"ue_f1_at_p2_{word}": marks(run, "UE", PRIORITY),
             f"ce_at_p2_{word}": marks(run, "CE", PRIORITY),
+            f"ue_f0_and_f2_at_p2_{word}": marks(run, "UE", OTHER),
             f"marks_f0_and_f2_at_p2_{word}": sum(marks(run, code, OTHER) for code in ("UE", "CE")),
             f"off_periods_of_f1_{word}": len(measures.off_intervals(run, "P2", PRIORITY)),
             f"off_periods_of_f0_and_f2_{word}": len(measures.off_intervals(run, "P2", OTHER)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backwater.analysis import plot
-from backwater.papers import Metrics, Runs, Seeds
+from backwater.papers import Measurements, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 
 from papers.tcd import schematic
@@ -23,6 +23,7 @@ ROWS = (
     ("Rd", "average draining rate", lambda q: f"{q.rd / 1e9:.2f} Gbps"),
     ("", "while packets come in, while none does", lambda q: f"{q.rd_on / 1e9:.1f}, {q.rd_off / 1e9:.1f} Gbps"),
     ("τ", "response time, to stop and to start", lambda q: f"{q.tau_off * 1e6:.2f}, {q.tau_on * 1e6:.2f} µs"),
+    ("", "the shortest and the longest of any", lambda q: f"{q.tau_shortest * 1e6:.2f}, {q.tau_longest * 1e6:.2f} µs"),
     ("ε", "congestion degree, (Ri − Rd)/C", lambda q: f"{q.epsilon:.3f}"),
     ("Ton", "ON period, mean of the run", lambda q: f"{q.ton * 1e6:.2f} µs"),
     ("", "by Equation 1", lambda q: f"{q.model_ton * 1e6:.2f} µs"),
@@ -36,14 +37,18 @@ def measured(runs: Runs) -> dict[str, OnOff]:
     return {rate: schematic.on_off(runs[f"pfc {rate}"]) for rate in RATES}
 
 
-def metrics(runs: Runs) -> Metrics:
-    found = measured(runs).values()
+def metrics(runs: Runs) -> Measurements:
+    found = measured(runs)
     return {
-        "periods": min(q.periods for q in found),
-        "worst_ton_off_by_percent": 100 * max(abs(q.ton / q.model_ton - 1) for q in found),
-        "worst_toff_off_by_percent": 100 * max(abs(q.toff / q.model_toff - 1) for q in found),
-        "longest_tau_us": 1e6 * max(max(q.tau_off, q.tau_on) for q in found),
-        "least_tau_us": 1e6 * min(min(q.tau_off, q.tau_on) for q in found),
+        "periods": min(q.periods for q in found.values()),
+        **schematic.by_rate(
+            "ton_off_by_percent", {rate: 100 * abs(q.ton / q.model_ton - 1) for rate, q in found.items()}
+        ),
+        **schematic.by_rate(
+            "toff_off_by_percent", {rate: 100 * abs(q.toff / q.model_toff - 1) for rate, q in found.items()}
+        ),
+        "longest_tau_us": {rate: 1e6 * q.tau_longest for rate, q in found.items()},
+        "least_tau_us": {rate: 1e6 * q.tau_shortest for rate, q in found.items()},
     }
 
 

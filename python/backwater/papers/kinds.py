@@ -18,7 +18,7 @@ class Kind(StrEnum):
     BY_CONSTRUCTION = "by construction"
     #: A setting of the runs, read back.
     SETTING = "setting"
-    #: True by what the words mean, or a run in which it is false gives no numbers.
+    #: True by what the words mean or by the code's own rule, or a run in which it is false gives no numbers.
     DEFINITION = "definition"
     #: Arithmetic.
     FORMULA = "formula"

@@ -100,8 +100,8 @@ def _draw_histogram(axes: Axes, seeds: Seeds, kind: str, bound: float, label: st
         for rate, on in lengths.items()
     ]
     axes.hist([*lengths.values()], edges, color=list(plot.CYCLE[: len(lengths)]), label=names)
-    axes.set_ylim(0, 1.4 * axes.get_ylim()[1])
-    axes.axvline(bound, color=plot.VERMILLION, ls="--")
+    axes.set_ylim(0, 1.6 * axes.get_ylim()[1])
+    axes.axvline(bound, ymax=0.62, color=plot.VERMILLION, ls="--")  # below the legend
     axes.text(
         bound, 0.6, f"{label} ", transform=axes.get_xaxis_transform(), ha="right", va="top", color=plot.VERMILLION
     )

@@ -23,10 +23,8 @@ QUEUEING = {
 }
 COLOURS = dict(zip(QUEUEING, (plot.BLUE, plot.PURPLE, plot.VERMILLION, plot.GREEN, plot.GREY), strict=True))
 ROUTING = {"ecmp": "ECMP", "d-mod-k": "D-mod-k", "adaptive": "adaptive"}
-#: The R of PFT-P12-queueing: written down before the grid was run.
-JUDGED = (26, 27, 28)
-#: The setting of §IV-C, by R in bits.
-BEST = "AT-RI"
+#: The setting of §IV-C with the R of PFT-P12-queueing.
+BEST = "AT-RI 28"
 #: Every cell that a router may have, as its column is headed.
 CELLS = {
     **{f"AT-RI {bits}": f"AT-RI\n2^{bits}" for bits in (26, 27, 28, 30)},
@@ -62,12 +60,9 @@ def factors(runs: Runs, router: Router) -> Factors:
 def metrics(runs: Runs) -> Metrics:
     found = {router: factors(runs, router) for router in routers(runs)}
     values: Metrics = {name(router, cell): value for router, of in found.items() for cell, value in of.items()}
-    judged = {
-        router: [of[f"{BEST} {bits}"] for bits in JUDGED if f"{BEST} {bits}" in of] for router, of in found.items()
-    }
     helped = [value for of in found.values() for value in of.values()]
     return values | {
-        "combinations_from_1.5_to_4": sum(all(1.5 <= value <= 4 for value in of) for of in judged.values()),
+        BEST.replace(" ", "_"): {" ".join(router): of[BEST] for router, of in found.items() if BEST in of},
         "cells_above_one_share": sum(value > 1 for value in helped) / len(helped),
     }
 

@@ -66,9 +66,9 @@ impl StateRule {
 /// How f(c) slows a NIC down in Congested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLaw {
-    /// FI: f(c) idle flit times after each flit.
+    /// FI: f(c) idle cycles after each flit.
     FixedInterval,
-    /// RI: in each flit time a random number in [0, R) is drawn; a flit goes if it is f(c) or more.
+    /// RI: in each cycle a random number in [0, R) is drawn; a flit goes if it is f(c) or more.
     RandomInterval {
         /// R is 2 to this power.
         bits: u8,

@@ -10,6 +10,7 @@ import numpy as np
 from backwater.analysis import plot
 from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from papers.pft.measured import NONE, STRATEGIES, median, processes
@@ -55,6 +56,7 @@ class Quantity:
                 ylim=(0, None),
             )
             axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
             axes.xaxis.set_minor_formatter("{x:g}")
             axes.tick_params(axis="x", which="both", labelsize=7)
             made.legend(loc="outside lower center", ncols=len(found))

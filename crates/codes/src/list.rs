@@ -291,11 +291,11 @@ ThrottleStops: Caveat "throttle-stops" {
 ThrottleAlways: Caveat "throttle-always" {
     short: "A host at line rate uses so many credits without congestion that PFT may throttle it.",
     means: "Credits come back after a round trip and a period; long links have many under way.",
-    todo: "Raise switch.credits.buffer, or shorten the period.",
+    todo: "Raise host.throttle.pft.enter, or shorten the period of the credits.",
 }
 ThrottleClock: Caveat "throttle-clock" {
-    short: "A host's link carries several flits in a cycle of PFT's clock, so that each gap is as many times too long.",
-    means: "f(c) counts cycles of 700 MHz in the PFT paper, in which a link of 100 Gbps carries one flit.",
+    short: "PFT's clock does not fit a host's link: a cycle is the time of several flits, or of a part of one.",
+    means: "f(c) counts cycles of 700 MHz in the PFT paper, in which a link of 100 Gbps carries one flit. Gaps are too long, or too short.",
     todo: "Set host.throttle.pft.clock-mhz to the flits that the link carries in a microsecond, or raise switch.credits.unit.",
 }
 Budget: Caveat "budget" {

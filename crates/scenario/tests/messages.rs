@@ -213,6 +213,9 @@ fn hot_servers_that_are_offered_more_than_their_links_carry_are_a_caveat() {
 fn a_share_without_hot_servers_or_more_of_them_than_there_are_is_refused() {
     says(&report(TREE, &["traffic.hot-share=0.5"]), &["no server is hot", "add hot-servers = 2"]);
     says(&report(TREE, &["traffic.hot-servers=2"]), &["without hot-share", "add hot-share = 0.5"]);
+    // 0.01 of 32 I/O clients is 0.32, which is rounded to none.
+    let few = report(TREE, &["traffic.hot-servers=2", "traffic.hot-share=0.01"]);
+    says(&few, &["hot-share = 0.01 of", "I/O clients is none", "raise hot-share"]);
     // Eight pods with four I/O servers each; the other half of the clients need one.
     let all = ["traffic.hot-servers=32", "traffic.hot-share=0.5"];
     says(&report(TREE, &all), &["32 of 32 I/O servers are hot", "allowed: 0 to 31"]);

@@ -242,12 +242,18 @@ fn a_packet_must_fit_the_buffer_in_whole_credits() {
 }
 
 #[test]
-fn a_link_of_several_flits_in_a_cycle_is_a_caveat() {
+fn a_link_of_several_flits_in_a_cycle_or_of_a_part_of_one_is_a_caveat() {
     // 200 Gbps are 1562.5 million flits of 16 B in a second.
     let at = |clock: &str| caveats(&["topology.rate=200Gbps", clock]);
     says(
         &at("host.throttle.pft.clock-mhz=700"),
-        &["clock-mhz = 700", "a link of 200Gbps carries 2 flits of 16B in a cycle", "set clock-mhz = 1562"],
+        &[
+            "clock-mhz = 700",
+            "a link of 200Gbps carries 2.23 flits of 16B in a cycle",
+            "set clock-mhz = 1562",
+        ],
     );
     assert!(!at("host.throttle.pft.clock-mhz=782").contains("clock-mhz"));
+    assert!(!at("host.throttle.pft.clock-mhz=3123").contains("clock-mhz"));
+    says(&at("host.throttle.pft.clock-mhz=3124"), &["carries 0.50 flits of 16B in a cycle"]);
 }

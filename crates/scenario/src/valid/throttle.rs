@@ -270,15 +270,15 @@ fn stops(context: &mut Context<'_>, limits: &Credits) {
     }
 }
 
-/// A clock that is slower than the flits of the link: a cycle of f(c) is then several flits long.
+/// A clock that does not fit the flits of the link: a cycle of f(c) is then several flits long, or less than half of one.
 fn clock(context: &mut Context<'_>, limits: &Credits) {
     let mhz = u64::from(context.settings.host.throttle.pft.clock_mhz);
     let flits = limits.rate.as_bps() / 1_000_000 / (8 * limits.unit.get().max(1));
-    if flits >= 2 * mhz {
+    if flits >= 2 * mhz || mhz >= 2 * flits {
         context.caveat(Code::ThrottleClock, "host.throttle.pft.clock-mhz", format!(
-            "host.throttle.pft.clock-mhz = {mhz}: a link of {} carries {} flits of {} in a cycle, and f(c) counts idle cycles for each \
-             flit; set clock-mhz = {flits} for one flit in a cycle, or raise switch.credits.unit",
-            Quantity(limits.rate), flits / mhz, Quantity(limits.unit)
+            "host.throttle.pft.clock-mhz = {mhz}: a link of {} carries {:.2} flits of {} in a cycle, and f(c) counts idle cycles for each \
+             flit; set clock-mhz = {flits} for one flit in a cycle",
+            Quantity(limits.rate), flits as f64 / mhz as f64, Quantity(limits.unit)
         ));
     }
 }

@@ -56,8 +56,8 @@ def reproduce(
     quick
         Fewer seeds and shorter runs, to see whether everything works.
     profile
-        The settings: one of the paper's, which its paper.toml lists (tcd: authors, ideal, infiniband; ici: sigcomm15,
-        vendor; ec: endpoint; pft: hpc), or all; all if not given. A figure runs only under those that it is about.
+        The settings: one of the paper's, which its paper.toml lists, such as ideal, or all; all if not given. A figure
+        runs only under those that it is about.
     out
         Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
         number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.

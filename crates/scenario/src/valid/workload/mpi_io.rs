@@ -139,6 +139,18 @@ fn hot(entry: &mut Entry<'_, '_>, io_clients: u32, io_servers: u32) -> Option<Ho
         (_, Some(share)) => share,
     };
     let clients = libm::round(f64::from(io_clients) * share) as u32;
+    if clients == 0 {
+        let message = format!(
+            "hot-share = {share} of {io_clients} I/O clients is none, and hot servers would stand idle"
+        );
+        entry.report(
+            "hot-share",
+            message,
+            "no client",
+            "raise hot-share, or remove hot-servers and hot-share",
+        );
+        return None;
+    }
     let most = io_servers - u32::from(clients < io_clients);
     if hot_servers > most {
         let message = format!(

@@ -94,7 +94,7 @@ def test_a_run_whose_files_are_gone_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = _run(tmp_path, "one")
+    run, _ = _run(tmp_path, "one"), _run(tmp_path, "other", seed=2)
     assert main(["diff", str(run.folder), str(tmp_path)]) == Exit.BAD_INPUT
     assert "is no run itself; name one of those in it" in capsys.readouterr().err
 

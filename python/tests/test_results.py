@@ -100,6 +100,11 @@ def test_a_folder_that_is_not_there_is_told_with_one_that_is(tmp_path: Path, tcd
         assert str(told.value) == message
 
 
+def test_a_folder_of_one_run_is_that_run(tmp_path: Path, tcd_run: Results) -> None:
+    shutil.copytree(tcd_run.folder, tmp_path / "mine" / "incast-s1")
+    assert Results(tmp_path / "mine").folder == tmp_path / "mine" / "incast-s1"
+
+
 def test_results_of_another_format_are_refused_by_whoever_reads_them(tmp_path: Path, tcd_run: Results) -> None:
     folder = tmp_path / "later"
     shutil.copytree(tcd_run.folder, folder)

@@ -119,6 +119,12 @@ def below(folder: Path, *, deep: bool = True) -> list[Path]:
     return sorted(file.parent for file in files if not atomic_files.is_under_way(file.relative_to(folder)))
 
 
+def _only_run(folder: Path) -> Path:
+    """The one run in a folder that is none itself, as `run --out` makes it; else the folder."""
+    within = [] if (folder / "run.json").exists() else below(folder, deep=False)
+    return within[0] if len(within) == 1 else folder
+
+
 def _read(file: Path) -> tuple[dict[str, Any], _Identity]:
     """What a run.json says, if it is what a run wrote; raises UsageError for anything else."""
     try:
@@ -231,7 +237,7 @@ class Results:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = _only_run(Path(folder))
         require_text(self.folder.absolute())
         self.meta, self._identity = _read(self.folder / "run.json")
         #: Tables that were found to be those of the run, by what their files are known by.

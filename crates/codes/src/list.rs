@@ -296,7 +296,7 @@ ThrottleAlways: Caveat "throttle-always" {
 ThrottleClock: Caveat "throttle-clock" {
     short: "PFT's clock does not fit a host's link: a cycle is the time of several flits, or of a part of one.",
     means: "f(c) counts cycles of 700 MHz in the PFT paper, in which a link of 100 Gbps carries one flit. Gaps are too long, or too short.",
-    todo: "Set host.throttle.pft.clock-mhz to the flits that the link carries in a microsecond, or raise switch.credits.unit.",
+    todo: "Set host.throttle.pft.clock-mhz to the flits that the link carries in a microsecond.",
 }
 Budget: Caveat "budget" {
     short: "A table reached the bytes of results that were allowed; later rows are missing.",

@@ -256,4 +256,6 @@ fn a_link_of_several_flits_in_a_cycle_or_of_a_part_of_one_is_a_caveat() {
     assert!(!at("host.throttle.pft.clock-mhz=782").contains("clock-mhz"));
     assert!(!at("host.throttle.pft.clock-mhz=3123").contains("clock-mhz"));
     says(&at("host.throttle.pft.clock-mhz=3124"), &["carries 0.50 flits of 16B in a cycle"]);
+    // 100 Mbps are less than one flit in a microsecond; a clock has 1 MHz at least.
+    says(&caveats(&["topology.rate=100Mbps"]), &["set clock-mhz = 1 for"]);
 }

@@ -104,8 +104,8 @@ family::family! {
     /// FECN of InfiniBand (InfiniBand specification, Annex A10): a packet that finds a long queue for its port, and never
     /// lacks credit at the head of its own, is marked.
     Fecn(Fecn) = "fecn", fecn: FecnParams;
-    /// An oracle: the ground truth of the simulator marks what leaves a root of congestion, and nothing else. The bound of what any
-    /// detector could gain; it is not for data planes.
+    /// An oracle: the ground truth of the simulator marks what leaves a root of congestion, and nothing else. It shows
+    /// what exact classification gains, for one threshold and one reaction; it is not for data planes.
     Oracle(Oracle) = "oracle";
     /// A function of the user's, which has a memory of its own.
     Custom(custom::Custom) = "custom", custom: custom::CustomParams;

@@ -273,7 +273,7 @@ fn stops(context: &mut Context<'_>, limits: &Credits) {
 /// A clock that does not fit the flits of the link: a cycle of f(c) is then several flits long, or less than half of one.
 fn clock(context: &mut Context<'_>, limits: &Credits) {
     let mhz = u64::from(context.settings.host.throttle.pft.clock_mhz);
-    let flits = limits.rate.as_bps() / 1_000_000 / (8 * limits.unit.get().max(1));
+    let flits = (limits.rate.as_bps() / 1_000_000 / (8 * limits.unit.get().max(1))).max(1);
     if flits >= 2 * mhz || mhz >= 2 * flits {
         context.caveat(Code::ThrottleClock, "host.throttle.pft.clock-mhz", format!(
             "host.throttle.pft.clock-mhz = {mhz}: a link of {} carries {:.2} flits of {} in a cycle, and f(c) counts idle cycles for each \

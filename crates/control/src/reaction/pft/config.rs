@@ -1,5 +1,4 @@
 //! Parameters of PFT, and which of them are refused.
-
 use crate::ConfigError;
 use crate::error::require;
 

@@ -151,7 +151,7 @@ fn hot(entry: &mut Entry<'_, '_>, io_clients: u32, io_servers: u32) -> Option<Ho
         );
         return None;
     }
-    let most = io_servers - u32::from(clients < io_clients);
+    let most = io_servers.saturating_sub(u32::from(clients < io_clients));
     if hot_servers > most {
         let message = format!(
             "{hot_servers} of {io_servers} I/O servers are hot, and other clients need a server, too"
@@ -209,14 +209,15 @@ fn overload(entry: &mut Entry<'_, '_>, mix: &MpiIo, servers: &[u32]) {
     let (Arrivals::Poisson(span) | Arrivals::Even(span)) = mix.arrivals else { return };
     let (hot, others) = servers.split_at(mix.hot.servers as usize);
     let to_hot = f64::from(mix.hot.clients) / f64::from(mix.io_clients.max(1));
-    for (word, servers, part) in [(" hot", hot, to_hot), ("", others, 1.0 - to_hot)] {
+    let rest = if hot.is_empty() { "" } else { " other" };
+    for (word, servers, part) in [(" hot", hot, to_hot), (rest, others, 1.0 - to_hot)] {
         let rates = servers.iter().map(|&host| entry.nic(host).as_bps() as f64);
         let offered = 8.0 * f64::from(mix.io_messages) * Cdf::io().mean() * part;
         let share = offered / (rates.sum::<f64>() * span.as_secs_f64());
         if share > 1.0 {
             let name = &entry.context.settings.traffic[entry.index].name;
             let caveat = format!(
-                "traffic.{name}: in {span} the {}{word} I/O servers are offered {share:.2} of what their links carry; the messages \
+                "traffic.{name}: in {span} the {}{word} I/O servers are offered {share:.2} times what their links carry; the messages \
                  queue up at their clients",
                 servers.len()
             );

@@ -1,4 +1,4 @@
-"""The oracle marks what leaves a root of the ground truth, and nothing else: the bound of what detectors can do."""
+"""The oracle marks what leaves a root of the ground truth, and nothing else."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _unreceived(results)
     lines += _impacts(results)
     lines += _throttles(results)
+    lines += _blocked(results)
     lines += put_notes.of(results)
     lines += _threads(meta)
     lines += _cut_short(results)
@@ -165,6 +166,24 @@ def _throttles(results: Results) -> list[str]:
     nics = quantities.count(sums["throttled_nics"])
     times = [quantities.time(sums[name]) for name in ("congested_ps", "held_ps")]
     return [f"throttles: {nics} NICs were congested for {times[0]} together, and held packets back for {times[1]}"]
+
+
+def _blocked(results: Results) -> list[str]:
+    """What head-of-line blocking cost, where one FIFO at each ingress port causes it."""
+    if not results.has("blocked"):
+        return []
+    sums = results.blocked.group_by(port=pl.col("port").cast(pl.String)).agg(pl.col("blocked_ps").sum())
+    found = sums.sort("blocked_ps", "port", descending=[True, False]).collect()
+    total, ports = int(found["blocked_ps"].sum()), int((found["blocked_ps"] > 0).sum())
+    if not ports:
+        return ["head-of-line blocking: no port was free while packets for it stood behind others"]
+    most = f"{found['port'][0]} was free for {quantities.time(int(found['blocked_ps'][0]))}"
+    if ports == 1:
+        return [f"head-of-line blocking: {most} while packets for it stood behind others"]
+    return [
+        f"head-of-line blocking: {quantities.count(ports)} ports were free for {quantities.time(total)} together while "
+        f"packets for them stood behind others; {most}"
+    ]
 
 
 def _ranks(results: Results, traffic: str, took: int | None) -> str:

@@ -49,6 +49,23 @@ def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = 
     return found
 
 
+def replaced(found: Sequence[Scheme], overrides: Sequence[str]) -> list[str]:
+    """What settings of the user replace of what schemes set themselves: a sentence for each."""
+    sentences = []
+    for text in overrides:
+        key, _, value = text.partition("=")
+        own = {
+            scheme.name: part.partition("=")[2]
+            for scheme in found
+            for part in scheme.overrides[: len(scheme.overrides) - len(overrides)]
+            if part.partition("=")[0].strip() == key.strip()
+        }
+        lost = [f"{name} ({was.strip()})" for name, was in own.items() if was.strip() != value.strip()]
+        if lost:
+            sentences.append(f"--set {text} replaces what the file sets in {', '.join(lost)}")
+    return sentences
+
+
 def of_files(files: Sequence[Path], overrides: Sequence[str] = (), only: Sequence[str] = ()) -> list[Scheme]:
     """The schemes of several files: each file is one, or as many as it lists. Names are made to differ."""
     if len(files) == 1:

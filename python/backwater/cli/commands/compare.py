@@ -80,6 +80,8 @@ def compare(
     if not scenarios:
         raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
     found = schemes.of_files(scenarios, set_ or (), scheme or ())
+    for sentence in schemes.replaced(found, set_ or ()):
+        print(f"note: {sentence}", file=sys.stderr)
     if len(found) < 2:
         raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")
     cuts = _edges(edges) if edges is not None else scheme_slowdown.cuts(found, traffic)

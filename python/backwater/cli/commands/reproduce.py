@@ -17,7 +17,7 @@ from backwater.papers import paper, paper_figure, provenance, report, run_costs
 from backwater.papers import reproduce as machinery
 from backwater.papers.manifest import Manifest
 from backwater.papers.paper_figure import Figure
-from backwater.papers.report import making
+from backwater.papers.report import making, order
 from backwater.papers.reproduce import Reproduction
 from backwater.papers.timing import Timing
 
@@ -132,11 +132,14 @@ def finish(manifest: Manifest, folder: Path, root: Path, timing: Timing | None, 
             console.print(f"{report.of_quick_look(made.figures)}.", highlight=False)
         if made.definitions:
             console.print(report.held_by_tests(made.definitions), highlight=False)
+        if order.has_literal(report.every(made.figures)):
+            console.say(report.WHOSE)
         texts = f"{folder / 'claims.md'}, {folder / 'report.html'}"
         console.say(f"what each claim says, its numbers, and why it differs: {texts}")
         for line in missing:
             console.say(line)
-        console.say("written: " + ", ".join(map(str, made.written)))
+        pictures = [item.picture for item in made.figures if item.picture is not None]
+        console.say("written: " + ", ".join(map(str, [*made.written, *pictures])))
         if made.time is not None:
             console.say(made.time)
     for warning in made.warnings:

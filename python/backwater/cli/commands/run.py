@@ -22,6 +22,7 @@ from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OfFile
 from backwater.results import Results
+from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario, folder_name
 from backwater.view.page import NAME, View
 
@@ -85,6 +86,8 @@ def run(
         schemes=tuple(scheme or ()),
         seeds=Seeds(seeds, seed),
     )
+    for sentence in schemes.replaced(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
+        print(f"note: {sentence}", file=sys.stderr)
     if estimate:
         return _estimate(plan, jobs, as_json=json_)
     root = out or Path("results")

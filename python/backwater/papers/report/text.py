@@ -36,6 +36,11 @@ RULE = (
 )
 #: The paper at its word, and other settings.
 _COLUMNS = ("literal", "ours")
+#: What these two columns are.
+WHOSE = (
+    "literal: profiles that take the paper at its word; ours: those that settle what it leaves open. The paper's page "
+    "in papers/ lists them."
+)
 _DEFINED = ("definition", "what", "paper", "tests", "verdict")
 
 

@@ -95,6 +95,8 @@ READ = (
     "README.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "docs/reference/index.md",
     "dataplane/README.md",
     "papers/ec/reference/README.md",

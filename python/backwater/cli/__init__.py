@@ -47,6 +47,7 @@ COMMANDS = {
     "sensitivity": "Vary what a paper leaves open and print which of its claims flip.",
     "schema": "Print the JSON Schema of a scenario file.",
     "cite": "Print BibTeX of Backwater and of the papers that a scenario's algorithms come from.",
+    "completion": "Print what lets bash, zsh or fish complete commands, options and keys.",
     "doctor": "Print versions, extras and folders, and check a small run: to copy into a bug report.",
     "explain": "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim.",
     "testbed": "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",

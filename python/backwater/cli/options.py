@@ -1,11 +1,29 @@
 """Options that several commands have."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, validators
 
+from backwater.cli.explaining import keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cyclopts.completion import CompletionContext
+
+
+def _assignments(context: CompletionContext) -> Iterator[tuple[str, str]]:
+    """What a shell completes after `--set`: keys, and once a key is there, the words that it can have."""
+    typed = context.incomplete
+    for entry in keys.entries():
+        if entry.kind == ("value" if "=" in typed else "key") and entry.word.startswith(typed):
+            yield entry.word, entry.summary
+
+
 Json = Annotated[bool, Parameter(name="--json", negative="")]
-Set = Annotated[list[str] | None, Parameter(name="--set", negative="")]
+Set = Annotated[list[str] | None, Parameter(name="--set", negative="", completer=_assignments)]
 Flag = Annotated[bool, Parameter(negative="")]
 Words = Annotated[list[str] | None, Parameter(negative="")]
 AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]

@@ -44,18 +44,27 @@ def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[
     columns = len(tests) + with_factors
     seeds = len(next(iter(runs.values())))
     title = f"GPCNeT: processes by their latency and bandwidth{f', {seeds} seeds together' if seeds > 1 else ''}"
-    with plot.picture(
-        file, title, 3.3 * columns + 0.6, 1.05 * len(names) + 1.3, x=0.01, ha="left", fontsize=11
-    ) as made:
-        grid: Any = made.subplots(len(names), columns, squeeze=False, sharex="col", sharey="col")
+    below = plot.columns(1, columns)
+    height = 1.05 * len(names) + 1.3 if below == 1 else (0.62 * len(names) + 0.45) * columns + 0.5
+    with plot.picture(file, title, plot.wide(3.3 * columns + 0.6), height, x=0.01, ha="left", fontsize=11) as made:
+        # In a column of a journal the columns stand below each other.
+        parts: Any = [made] if below == 1 else [*made.subfigures(below, 1, squeeze=False)[:, 0]]
+        blocks = [
+            part.subplots(len(names), columns // below, squeeze=False, sharex="col", sharey="col") for part in parts
+        ]
+        grid: Any = np.concatenate(blocks, axis=1)
         for column, test in enumerate(tests):
             _column(grid[:, column], test, runs, colours)
         if with_factors:
             _impacts(grid[:, -1], factors, colours)
         for row, name in zip(grid, names, strict=True):
-            row[0].set_ylabel(f"{name}\n\nprocesses")
-        made.align_ylabels(grid[:, 0])
-        _legend(made, first)
+            for axes in row[: below - with_factors if below > 1 else 1]:
+                axes.set_ylabel(f"{name}\n\nprocesses" if below == 1 else name)
+            if below > 1 and with_factors:
+                row[-1].set_title(name, loc="right")
+        for part in parts:
+            part.align_ylabels()
+        _legend(parts[-1], first)
     return file
 
 
@@ -158,4 +167,4 @@ def _legend(made: Any, measured: Measured) -> None:
     ]
     if measured.metrics["isolated"]:
         handles.append(Line2D([], [], color=plot.GREY, lw=1.4, label="mean alone"))
-    made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    made.legend(handles=handles, loc="outside lower center", ncols=plot.columns(len(handles)))

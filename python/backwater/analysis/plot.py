@@ -23,6 +23,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
+from backwater.analysis import pictures
 from backwater.common import atomic_files
 from backwater.common.standard_streams import printable
 from backwater.results.measures import STATES, Interval, Series
@@ -142,37 +143,94 @@ _STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.3,
     "pdf.fonttype": 42,
     "savefig.dpi": 150,
+    # Equal figures are equal files.
+    "svg.hashsalt": "backwater",
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
 }
 
 
+#: Letters in print, in points: as large as those of captions, and none too small to be read.
+_SMALLEST, _LARGEST = 7.0, 9.0
+#: What is other in print.
+_PRINTED: dict[Any, Any] = {
+    "axes.labelpad": 2.0,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 8,
+    "axes.titleweight": "normal",
+    "font.size": 8,
+    "grid.linewidth": 0.4,
+    "legend.fontsize": 7,
+    "legend.handlelength": 1.6,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.5,
+    "savefig.dpi": 600,
+    "xtick.labelsize": 7,
+    "xtick.major.pad": 2.0,
+    "ytick.labelsize": 7,
+    "ytick.major.pad": 2.0,
+}
 #: More characters of a line do not fit into a picture.
 _LONGEST_LINE = 160
 
 
 def style() -> AbstractContextManager[None]:
-    """A context in which figures are made in the house style."""
-    return rc_context({**_STYLE, "axes.prop_cycle": cycler(color=CYCLE)})
+    """A context in which figures are made in the house style, or as they are printed."""
+    printed = {} if pictures.paper().width is None else _PRINTED
+    return rc_context({**_STYLE, **printed, "axes.prop_cycle": cycler(color=CYCLE)})
+
+
+class _Styled(Figure):
+    """A figure that is written in the style in which it was made, whoever writes it: fonts are embedded whole."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._paper = pictures.paper()
+
+    def savefig(self, *arguments: Any, **options: Any) -> None:
+        """As of any figure."""
+        with self._paper.printed(), style():
+            if self._paper.width is not None:
+                for text in self.findobj(Text):
+                    text.set_fontsize(min(_LARGEST, max(_SMALLEST, text.get_fontsize())))
+            super().savefig(*arguments, **options)
 
 
 def figure(width: float = 7.0, height: float = 4.0) -> Figure:
-    """An empty figure of that size in inches, laid out so that nothing overlaps. Make it inside :func:`style`."""
-    made = Figure(figsize=(width, height), layout="constrained")
+    """An empty figure of that size in inches, laid out so that nothing overlaps. Make it inside :func:`style`.
+
+    On paper it is as wide as that, and lower by as much, but not so low that letters of print do not fit.
+    """
+    printed = pictures.paper().width
+    if printed is not None and printed != width:
+        width, height = printed, height * max(0.7, min(1.0, printed / width))
+    made = _Styled(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
     return made
+
+
+def columns(wide: int, narrow: int = 1) -> int:
+    """How many panels, or names of a legend, stand beside each other: fewer in a column of a journal."""
+    return narrow if pictures.paper().narrow else wide
+
+
+def wide(width: float) -> float:
+    """The width of a picture in inches: of the paper, or this one."""
+    return pictures.paper().width or width
 
 
 @contextmanager
 def picture(file: Path, title: str, width: float = 7.0, height: float = 4.0, **look: Any) -> Iterator[Figure]:
     """A figure with this title, to be drawn on within the block; at its end it is written to the file.
 
-    `look` is how the title is written, by default in bold letters over the middle.
+    `look` is how the title is written, by default in bold letters over the middle. On paper the caption has it.
     """
     with style():
         made = figure(width, height)
         yield made
-        made.suptitle(title, **(look or {"fontsize": 11, "fontweight": "bold"}))
+        if pictures.paper().width is None:
+            made.suptitle(title, **(look or {"fontsize": 11, "fontweight": "bold"}))
         save(made, file)
 
 
@@ -188,9 +246,14 @@ def save(made: Figure, file: Path, *, about: str | None = None) -> Path:
     """
     for text in made.findobj(Text):
         text.set_text(_shown(text.get_text()))
+    # Without dates and versions inside, equal figures are equal files.
+    inside: dict[str, dict[str, Any]] = {
+        ".png": {"Software": None, "Description": about},
+        ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        ".svg": {"Date": None, "Creator": None},
+    }
     with atomic_files.asked(file, "name another place for the picture") as part:
-        # Without dates and versions inside, equal figures are equal files.
-        made.savefig(part, metadata={"Software": None, "Description": about} if file.suffix == ".png" else None)
+        made.savefig(part, metadata=inside.get(file.suffix.lower()))
     return file
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from backwater.analysis import plot
+from backwater.analysis import pictures, plot
 from backwater.errors import UsageError
 from backwater.results import Results
 
@@ -15,7 +17,19 @@ from backwater.results import Results
 KINDS = ("queues", "rates", "slowdown")
 
 
-def draw(results: Results, kind: str | None = None) -> Figure:
+def draw(groups: Mapping[str, Sequence[Results]], file: Path, kind: str | None = None) -> Path:
+    """Draw one run as its kind says; of several the slowdown of the flows, a line for each group."""
+    runs = [run for of_group in groups.values() for run in of_group]
+    if len(runs) > 1 and kind not in (None, "slowdown"):
+        raise UsageError(
+            f"{kind} over time are those of one run, and there are {len(runs)}: --kind slowdown, or one run"
+        )
+    made = of_run(runs[0], kind) if len(runs) == 1 else slowdowns(groups)
+    with plot.style():
+        return plot.save(made, file)
+
+
+def of_run(results: Results, kind: str | None = None) -> Figure:
     """Queues over time if some are sampled, else the slowdown of the flows."""
     if kind is None:
         kind = "queues" if results.has("samples") else "slowdown"
@@ -48,12 +62,18 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
             shown = f"flow {name}" if by == "flow" else str(name)
             time, values = rows["time_ps"].to_numpy() / 1e9, rows[column].to_numpy() / unit
             axes.plot(time, values, color=plot.CYCLE[number], drawstyle="steps-post", label=shown)
-        axes.set(xlabel="time in ms", ylabel=label, title=results.folder.name)
+        axes.set(xlabel="time in ms", ylabel=label)
+        if pictures.paper().width is None:
+            axes.set_title(results.folder.name)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
         shown_first = "longest queues" if by == "port" else "highest rates"
         more = f"the {len(plot.CYCLE)} {shown_first} of {len(names)}" if len(names) > len(plot.CYCLE) else None
-        axes.legend(title=more)
+        if pictures.paper().narrow:
+            # Names of ports do not fit beside the lines of a small picture.
+            figure.legend(title=more, loc="outside upper center", ncols=2)
+        else:
+            axes.legend(title=more)
     return figure
 
 
@@ -71,10 +91,11 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
     with plot.style():
         figure = plot.figure()
         axes = figure.subplots()
+        colours = plot.scheme_colours(list(lines))
         for number, (name, values) in enumerate(lines.items()):
             share = [(rank + 1) / len(values) for rank in range(len(values))]
-            colour = plot.CYCLE[number % len(plot.CYCLE)]
-            dash = "-" if number < len(plot.CYCLE) else "--"
+            colour = colours[name]
+            dash = plot.dashes(name) if number < len(plot.CYCLE) else "--"
             one = len(values) == 1
             axes.plot(
                 [values[0], *values],
@@ -90,6 +111,7 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
         least = min(float(values[0]) for values in lines.values())
         if max(float(values[-1]) for values in lines.values()) > 20 * least:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         else:
             axes.set_xlim(left=0)
         axes.legend(loc="lower right")

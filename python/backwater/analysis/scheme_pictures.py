@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from backwater.analysis import plot
+from backwater.analysis import pictures, plot
 from backwater.analysis.scheme_measures import Outcomes
 from backwater.common import quantities
 from backwater.common.statistics import Estimate
@@ -32,8 +32,12 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
     rows = [row for number, row in enumerate(rows) if row or number < len(found.traffic)]
     zeros = ", ".join(panel[0] for row in (*every, _of_puts(found)) for panel in row if _is_zero(panel))
     schemes = list(found.network)
+    if pictures.paper().width is not None:
+        # As many bars beside each other as the paper is wide.
+        fit = max(1, int((pictures.paper().width - 0.7) / 1.3))  # type: ignore[operator]
+        rows = [row[at : at + fit] for row in rows for at in range(0, len(row), fit)]
     columns = max(len(row) for row in rows)
-    width, height = 2.0 + 2.35 * columns, (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4
+    width, height = plot.wide(2.0 + 2.35 * columns), (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4
     lines = [title, *(textwrap.wrap(f"0 under all: {zeros}", int(_LETTERS * width)) if zeros else ())]
     with plot.picture(file, "\n".join(lines), width, height, x=0.01, ha="left", fontsize=10) as made:
         grid: Any = made.subplots(len(rows), columns, squeeze=False)
@@ -48,7 +52,7 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
                     axes.set_xlim(0, min(axes.get_xlim()[1], 128))
                     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= 100])
                 axes.set_title(heading, fontsize=8.5)
-                axes.set_xlabel(unit)
+                axes.set_xlabel("slowdown, log." if unit == _SLOWDOWN and pictures.paper().width else unit)
                 if unit == _SLOWDOWN:
                     _logarithmic(axes)
                 axes.set_yticks(

@@ -11,7 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from backwater.analysis import plot, scheme_slowdown
+from backwater.analysis import pictures, plot, scheme_slowdown
 from backwater.analysis.slowdown import Base
 from backwater.common import percentiles
 
@@ -25,15 +25,21 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
     labels = bins["bin"].unique(maintain_order=True).to_list()
     if len(labels) == 1:
         return _draw_one_size(bins, file, title=title, base=base)
-    with plot.picture(file, title, max(7.0, 0.62 * len(labels) * 2), 3.6, x=0.01, ha="left", fontsize=10) as made:
-        panels: Any = made.subplots(1, 2)
+    across = plot.columns(2)
+    width = plot.wide(max(7.0, 0.62 * len(labels) * 2))
+    with plot.picture(file, title, width, 3.6 if across > 1 else 4.6, x=0.01, ha="left", fontsize=10) as made:
+        panels: Any = made.subplots(2 // across, across, sharex=across == 1)
         for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             _panel(axes, bins, labels, name)
             axes.set_title(heading)
             axes.set_ylabel(_slowdown(base))
+        for axes in panels[2 - across :]:
             axes.set_xlabel("flow size")
-        if bins["scheme"].n_unique() > scheme_slowdown.FEW:
-            made.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper")
+        handles, names = panels[0].get_legend_handles_labels()
+        if across == 1:
+            made.legend(handles, names, loc="outside upper center", ncols=min(len(names), 3))
+        elif len(names) > scheme_slowdown.FEW:
+            made.legend(handles, names, loc="outside right upper")
         else:
             panels[0].legend()
     return file
@@ -42,8 +48,10 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
 def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) -> Path:
     names = bins["scheme"].unique(maintain_order=True).to_list()
     colours = plot.scheme_colours(names)
-    with plot.picture(file, title, 7.4, 1.5 + 0.28 * len(names), x=0.01, ha="left", fontsize=10) as made:
-        panels: Any = made.subplots(1, 2, sharey=True)
+    across = plot.columns(2)
+    height = (1.5 if across > 1 else 2.0) + 0.28 * len(names) * 2 / across
+    with plot.picture(file, title, plot.wide(7.4), height, x=0.01, ha="left", fontsize=10) as made:
+        panels: Any = made.subplots(2 // across, across, sharey=True)
         for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
                 mean, scheme = row[name], row["scheme"]
@@ -77,7 +85,8 @@ def _panels(bins: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _slowdown(base: Base) -> str:
-    return f"FCT slowdown ({'FCT alone' if base == 'alone' else 'analytic base'} = 1)"
+    of = "FCT alone" if base == "alone" else "analytic base"
+    return f"slowdown ({of} = 1)" if pictures.paper().narrow else f"FCT slowdown ({of} = 1)"
 
 
 def _plain_numbers(axis: Any) -> None:

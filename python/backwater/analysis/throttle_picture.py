@@ -41,7 +41,7 @@ def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
     shown = chosen(nics, names)
     sends = dict(nics.select("node", "sends").rows())
     title = "NICs that throttle themselves: credits, rates, states"
-    with plot.picture(file, title, 8.6, 4.9 + 0.24 * len(shown), x=0.01, ha="left", fontsize=11) as made:
+    with plot.picture(file, title, plot.wide(8.6), 4.9 + 0.24 * len(shown), x=0.01, ha="left", fontsize=11) as made:
         ratios = [2.0, 1.6, 0.24 * len(shown) + 0.1]
         grid: Any = made.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": ratios})
         for number, node in enumerate(shown):
@@ -59,7 +59,7 @@ def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
         grid[2].set_xlabel("time [ms]")
         grid[2].set_xlim(0, end_ps(results) / _MS)
         made.align_ylabels(grid)
-        made.legend(loc="outside lower center", ncols=min(len(shown) + 2, 4))
+        made.legend(loc="outside lower center", ncols=plot.columns(min(len(shown) + 2, 4), 2))
     return file
 
 

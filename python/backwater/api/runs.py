@@ -105,10 +105,14 @@ class Runs:
         """The trajectory digest of each run."""
         return [run.digest for run in self.results]
 
-    def plot(self) -> Figure:
-        """The slowdown of the flows of each combination, over all seeds, as a cumulative share."""
-        figure: Figure = pictures.load("run_picture").slowdowns(self._groups())
-        return figure
+    def plot(self, *, width: str | float | None = None) -> Figure:
+        """The slowdown of the flows of each combination, over all seeds, as a cumulative share.
+
+        `width` as of :meth:`Results.plot`.
+        """
+        with pictures.asked(None, width).printed():
+            figure: Figure = pictures.load("run_picture").slowdowns(self._groups())
+            return figure
 
     def _groups(self) -> dict[str, list[Results]]:
         groups: dict[str, list[Results]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
@@ -30,3 +30,6 @@ AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))
 AtLeastTwo = Annotated[int | None, Parameter(validator=validators.Number(gte=2))]
 Count = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 Seed = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))]
+#: Of a picture: the format of its file, and how wide it is printed (:mod:`backwater.analysis.pictures`).
+Format = Annotated[Literal["png", "pdf", "svg"] | None, Parameter(name="--format")]
+Width = str | None

@@ -25,6 +25,7 @@ def draw(blame: Blame, file: Path, bin_ps: int) -> Path:
     curves = blame.curves(bin_ps) if blame.brief is not None else None
     end_ms = int(blame.results.meta["sim_time_ps"]) / 1e9
     height = 0.28 * max(3, len(lanes)) + (5.1 if curves is not None else 1.4)
+    height += 0.0 if curves is None or plot.columns(2) > 1 else 0.5
     with plot.picture(
         file, "Congestion roots and the ports they hold back", 8.6, height, fontsize=12, fontweight="bold"
     ) as made:
@@ -38,7 +39,7 @@ def draw(blame: Blame, file: Path, bin_ps: int) -> Path:
         rows[0][0].set_xlim(0, end_ms)
         named = {"root: queue above K, not held": _ROOT, "held": _HELD, "OFF": _OFF}
         patches = [Patch(facecolor=colour, label=name) for name, colour in named.items()]
-        made.legend(handles=patches, loc="outside lower center", ncols=len(named))
+        made.legend(handles=patches, loc="outside lower center", ncols=plot.columns(len(named), 2))
     return file
 
 
@@ -90,4 +91,4 @@ def _curves(axes: Axes, blame: Blame, curves: pl.DataFrame, bin_ps: int, names: 
         )
     axes.set_ylim(-4, 104)
     axes.set_ylabel("[%]")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=plot.columns(2), borderaxespad=0.2)

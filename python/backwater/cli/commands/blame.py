@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from backwater.analysis import pictures
 from backwater.analysis.blame import Blame, report
-from backwater.cli.options import Count, Json
+from backwater.cli.options import Count, Format, Json, Width
 from backwater.common import quantities, terminal
 from backwater.errors import UsageError, require_folder
 from backwater.results import Results
@@ -22,6 +22,8 @@ def blame(
     *,
     json_: Json = False,
     plot: Path | None = None,
+    format_: Format = None,
+    width: Width = None,
     bin_: Annotated[str, Parameter(name="--bin")] = "100us",
     out: Path | None = None,
     top: Count = 8,
@@ -40,6 +42,10 @@ def blame(
         Print JSON.
     plot
         Draw roots and branches over time, with the detector's precision and recall, to this file (.png, .pdf, .svg).
+    format_
+        Of the picture: png, pdf or svg; what --plot ends in if not given.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     bin_
         The time step of precision and recall, such as 100us or 1ms.
     out
@@ -53,8 +59,7 @@ def blame(
         raise UsageError(f"--bin: {error}") from None
     if bin_ps <= 0:
         raise UsageError(f"--bin: {bin_} is not longer than 0; write a time such as 100us")
-    if plot is not None:
-        pictures.check(plot)
+    plot, paper = pictures.to_plot(plot, format_, width)
     run = Results(results)
     if out is not None:
         require_folder(out, "--out")
@@ -62,7 +67,7 @@ def blame(
     # Before anything is printed: the reader of a pipe may leave, as `head` does.
     written = report.write(found, out, bin_ps) if out is not None else []
     if plot is not None:
-        written.append(pictures.load("blame.picture").draw(found, plot, bin_ps))
+        written.append(paper.draw("blame.picture", found, plot, bin_ps))
     if json_:
         print(json.dumps(report.values(found, bin_ps), indent=2))
     else:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from backwater.analysis import pictures, scheme_measures, scheme_slowdown, scheme_tables, slowdown
+from backwater.analysis.pictures import Paper
 from backwater.analysis.scheme_slowdown import Comparison
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
-from backwater.cli.options import AtLeastOne, Count, Json, Seed, Set, Words
-from backwater.common import codes, quantities, terminal
+from backwater.cli.options import AtLeastOne, Count, Format, Json, Seed, Set, Width, Words
+from backwater.common import codes, quantities, statistics, terminal
 from backwater.common.atomic_files import write_asked
 from backwater.common.late import pl
 from backwater.common.quantities import parse_size, parse_time, time
@@ -35,6 +36,8 @@ def compare(
     seeds: Count = 5,
     seed: Seed = None,
     jobs: AtLeastOne = None,
+    format_: Format = None,
+    width: Width = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> int:
@@ -72,6 +75,10 @@ def compare(
         The first seed, instead of the file's.
     jobs
         How many runs at the same time; one per core if not given.
+    format_
+        Of the pictures: png, pdf or svg.
+    width
+        Print them: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     out
         Where results go; results/compare/NAME if not given.
     json_
@@ -79,6 +86,7 @@ def compare(
     """
     if not scenarios:
         raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
+    paper = pictures.asked(format_, width)
     found = schemes.of_files(scenarios, set_ or (), scheme or ())
     for sentence in schemes.replaced(found, set_ or ()):
         print(f"note: {sentence}", file=sys.stderr)
@@ -107,7 +115,7 @@ def compare(
     )
     complete = comparison.complete(todo, kept)
     idle = (
-        _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, as_json=json_)
+        _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, paper, as_json=json_)
         if complete
         else []
     )
@@ -161,7 +169,7 @@ def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
             )
 
 
-def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_json: bool) -> list[str]:
+def _report(made: Comparison, window: tuple[int, int] | None, root: Path, paper: Paper, *, as_json: bool) -> list[str]:
     """Write and print it; returns the schemes under which no flow finished."""
     table = made.table()
     found = scheme_measures.outcomes(made.runs, window)
@@ -174,13 +182,11 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
         idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
         files.insert(0, root / "compare.parquet")
         write_asked(files[0], table.write_parquet)
-        title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}"
-        files.append(
-            pictures.load("scheme_slowdown_picture").draw(table, root / "compare.png", title=title, base=made.base)
-        )
-    files.append(
-        pictures.load("scheme_pictures").draw(found, root / "schemes.png", title=f"{root.name}: {_over(found.seeds)}")
-    )
+        title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}; {_over(found.seeds)}"
+        file = paper.named(root / "compare")
+        files.append(paper.draw("scheme_slowdown_picture", table, file, title=title, base=made.base))
+    file = paper.named(root / "schemes")
+    files.append(paper.draw("scheme_pictures", found, file, title=f"{root.name}: {_over(found.seeds)}"))
     if as_json:
         runs = [
             {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}
@@ -206,4 +212,4 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, *, as_
 
 
 def _over(seeds: int) -> str:
-    return f"mean of {seeds} seeds, whiskers: 95 % confidence interval" if seeds > 1 else "one seed"
+    return statistics.caption(seeds) if seeds > 1 else "one seed"

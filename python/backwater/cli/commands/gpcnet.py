@@ -10,9 +10,10 @@ from pathlib import Path
 from backwater.analysis import gpcnet as metrics
 from backwater.analysis import gpcnet_profile, gpcnet_tables, pictures, throttle
 from backwater.analysis.gpcnet import Measured
+from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
-from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set
+from backwater.cli.options import AtLeastOne, Count, Flag, Format, Json, Seed, Set, Width
 from backwater.common import codes, terminal
 from backwater.common.codes import Remark
 from backwater.errors import Exit, UsageError, require_folder
@@ -36,6 +37,8 @@ def gpcnet(
     jobs: AtLeastOne = None,
     out: Path | None = None,
     plot: Path | None = None,
+    format_: Format = None,
+    width: Width = None,
     verbose: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -70,17 +73,20 @@ def gpcnet(
     plot
         Draw how many processes have which latency and bandwidth under each scheme, and the impact factors, to this
         file (.png, .pdf, .svg).
+    format_
+        Of the picture: png, pdf or svg; what --plot ends in if not given.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     verbose
         Print the columns of GPCNeT's verbose build, too: minimum, maximum, the worst of each ring, 99.9 %.
     json_
         Print only JSON.
     """
-    if plot is not None:
-        pictures.check(plot)
+    plot, paper = pictures.to_plot(plot, format_, width)
     if what is not None and what.is_dir():
         if topology or schemes or quick or set_ or seed is not None or seeds != 1 or out or jobs:
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
-        return _show(gpcnet_runs.of_folder(what), None, plot, verbose=verbose, as_json=json_)
+        return _show(gpcnet_runs.of_folder(what), None, plot, paper, verbose=verbose, as_json=json_)
     todo, kept, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
     outcomes = run_missing(
         [job for by_scheme in todo.values() for job in by_scheme.values()],
@@ -90,7 +96,7 @@ def gpcnet(
         warned=True,
     )
     complete = gpcnet_runs.complete(todo, kept)
-    code = _show(complete, kept.root, plot, verbose=verbose, as_json=json_) if complete else Exit.OK
+    code = _show(complete, kept.root, plot, paper, verbose=verbose, as_json=json_) if complete else Exit.OK
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         done = sum(map(len, complete.values()))
@@ -128,7 +134,13 @@ def _plan(
 
 
 def _show(
-    runs: Mapping[str, Sequence[Results]], root: Path | None, plot: Path | None, *, verbose: bool, as_json: bool
+    runs: Mapping[str, Sequence[Results]],
+    root: Path | None,
+    plot: Path | None,
+    paper: Paper,
+    *,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """Print everything, write what `root` and `plot` ask for."""
     measured = gpcnet_runs.measure(runs)
@@ -136,7 +148,7 @@ def _show(
     profile = gpcnet_profile.lines(metrics.entry(first))
     written = gpcnet_runs.write(root, runs, measured) if root is not None else []
     if plot is not None:
-        written.append(pictures.load("gpcnet_picture").draw(runs, measured, plot))
+        written.append(paper.draw("gpcnet_picture", runs, measured, plot))
     caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
     if as_json:
         rows = gpcnet_runs.rows(runs, measured)

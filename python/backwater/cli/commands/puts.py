@@ -12,7 +12,7 @@ from rich.table import Table
 
 from backwater.analysis import pictures, put_trace
 from backwater.analysis import puts as measured
-from backwater.cli.options import Count, Json
+from backwater.cli.options import Count, Format, Json, Width
 from backwater.common import quantities, terminal
 from backwater.common.late import pl
 from backwater.errors import UsageError
@@ -24,6 +24,8 @@ def puts(
     /,
     *,
     plot: Path | None = None,
+    format_: Format = None,
+    width: Width = None,
     stream: str | None = None,
     from_: Annotated[str, Parameter(name="--from")] = "0us",
     until: str | None = None,
@@ -41,6 +43,10 @@ def puts(
     plot
         Draw packets and acknowledgements by time and sequence number, over the receive queue of the target, to this
         file (.png, .pdf, .svg).
+    format_
+        Of the picture: png, pdf or svg; what --plot ends in if not given.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     stream
         The stream that is drawn, such as h1->h0; the one with most events if not given.
     from_
@@ -52,17 +58,17 @@ def puts(
     top
         How many streams to print: first those that sent most again.
     """
+    plot, paper = pictures.to_plot(plot, format_, width)
     run = Results(results)
     written = []
     if plot is not None:
-        pictures.check(plot)
         start, end = _time("--from", from_), None if until is None else _time("--until", until)
         trace = put_trace.of(run, stream)
         if end is not None and end <= start:
             raise UsageError(f"--until {until} is not after --from {from_}: the picture would end before it begins")
         if trace.end_ps(start) <= start:
             raise UsageError(f"--from {from_}: nothing of {trace.name} was recorded after that")
-        written.append(pictures.load("put_picture").draw(trace, plot, start_ps=start, end_ps=end))
+        written.append(paper.draw("put_picture", trace, plot, start_ps=start, end_ps=end))
     if not run.has("streams"):
         if plot is None:
             put_trace.require_puts(run)

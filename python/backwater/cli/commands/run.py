@@ -7,12 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from backwater.analysis import collectives, isolation, mark_scores, run_notes, tables
+from backwater.analysis import collectives, isolation, mark_scores, pictures, run_notes, tables
 from backwater.analysis.blame import report, score_of, threshold
+from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
-from backwater.cli.options import AtLeastOne, Count, Flag, Json, Seed, Set, Words
+from backwater.cli.options import AtLeastOne, Count, Flag, Format, Json, Seed, Set, Width, Words
 from backwater.common import terminal
 from backwater.common.late import pl
 from backwater.errors import Exit
@@ -40,6 +41,10 @@ def run(
     threads: AtLeastOne = None,
     out: Path | None = None,
     html: Flag = False,
+    plot: Path | None = None,
+    kind: Literal["queues", "rates", "slowdown"] | None = None,
+    format_: Format = None,
+    width: Width = None,
     estimate: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -72,12 +77,23 @@ def run(
         The folder for the results folders; `results` if not given.
     html
         Write view.html, the page that shows the run, into each results folder; see `backwater view`.
+    plot
+        Draw to this file (.png, .pdf, .svg): of one run what `kind` says, of several how many flows have which
+        slowdown, all seeds together.
+    kind
+        Of the picture of one run: queues or rates over time (probe.sample), or slowdown, the share of flows below each;
+        queues where some are sampled, else slowdown.
+    format_
+        Of the picture: png, pdf or svg; what --plot ends in if not given.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     estimate
         Run nothing: print about how long it would take, and how much memory.
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong. Of a sweep that of `backwater
         sweep`, with these objects as `summaries`.
     """
+    plot, paper = pictures.to_plot(plot, format_, width)
     overrides = tuple(set_ or ())
     plan = Plan(
         scenario=Scenario.load(scenario),
@@ -105,7 +121,23 @@ def run(
     with watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     _say_if_elsewhere(todo, outcomes)
-    return _report(plan, outcomes, json_, html, jobs)
+    code = _report(plan, outcomes, json_, html, jobs)
+    if plot is not None:
+        _draw(outcomes, kind, plot, paper, quiet=json_)
+    return code
+
+
+def _draw(outcomes: Sequence[Outcome], kind: str | None, file: Path, paper: Paper, *, quiet: bool) -> None:
+    """The picture of one run, or of several."""
+    groups: dict[str, list[Results]] = {}
+    for outcome in outcomes:
+        if outcome.summary is not None and outcome.job.out is not None:
+            name = " ".join(filter(None, (outcome.job.scheme, *outcome.job.sweep))) or outcome.job.scenario.name
+            groups.setdefault(name, []).append(Results(outcome.job.out))
+    if groups:
+        paper.draw("run_picture", groups, file, kind)
+        if not quiet:
+            print(f"picture: {file}")
 
 
 def _say_if_elsewhere(todo: Sequence[Job], outcomes: Sequence[Outcome]) -> None:

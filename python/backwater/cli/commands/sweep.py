@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from backwater.analysis import pictures
+from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
-from backwater.cli.options import AtLeastOne, Flag, Json, Set
+from backwater.cli.options import AtLeastOne, Flag, Format, Json, Set, Width
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments import estimate_tables, estimates
+from backwater.experiments import estimate_tables, estimates, sweep_pictures
 from backwater.experiments import sweep_file as plans
 from backwater.experiments import sweep_tables as frames
 from backwater.experiments.batch import Shard, parse_shard
@@ -39,6 +41,8 @@ def sweep(
     no_cache: Flag = False,
     keep_runs: Flag = False,
     dry_run: Flag = False,
+    format_: Format = None,
+    width: Width = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> int:
@@ -46,9 +50,10 @@ def sweep(
 
     A run is known by its content (settings, seed, contents of files, build of the core): what the cache has is not run
     again. After Ctrl-C, or if it is killed, the same command goes on where it was. Writes runs.csv and runs.parquet (a
-    row for each run and traffic entry), means.csv and means.parquet (with 95 % intervals over seeds), sweep.json. The
-    keys of the file are in docs/sweeps.md. A quick look without a file: `backwater run --sweep`, which keeps a results
-    folder of each run and has no cache.
+    row for each run and traffic entry), means.csv and means.parquet (with 95 % intervals over seeds), sweep.json, and
+    sweep.png: lines over an axis of numbers, bars of names, a map of two axes. The keys of the file are in
+    docs/sweeps.md. A quick look without a file: `backwater run --sweep`, which keeps a results folder of each run and
+    has no cache.
 
     Parameters
     ----------
@@ -75,11 +80,16 @@ def sweep(
         Copy the results folder of each run to `runs` in the folder of tables, for `backwater view` and others.
     dry_run
         Print the runs, which of them are in the cache, and about how long the others take; run nothing.
+    format_
+        Of the picture: png, pdf or svg.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, a file for each measure, letters of 7 to 9 points, no title.
     out
         The folder of the tables; `results/<name of the file>` if not given.
     json_
         Print JSON: counts, means over seeds, files.
     """
+    paper = pictures.asked(format_, width)
     part = parse_shard(shard) if shard else None
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
     run = engine(on, address, jobs)
@@ -109,7 +119,7 @@ def sweep(
             return _of_shard(found, part, counts, json_)
         if out is None:
             own.claim()
-        return _tables(found, counts, folder, keep_runs, json_)
+        return _tables(found, counts, folder, paper, keep_runs=keep_runs, as_json=json_)
 
 
 def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None:
@@ -168,12 +178,15 @@ def _of_shard(found: Sweep, shard: Shard, counts: dict[str, int], as_json: bool)
     return Exit.OK
 
 
-def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool, as_json: bool) -> int:
+def _tables(found: Sweep, counts: dict[str, int], folder: Path, paper: Paper, *, keep_runs: bool, as_json: bool) -> int:
     if len(found.failed) == len({job.key for job in found.jobs}):
         # There is nothing to make a table of.
         failed.raise_first(found.outcomes)
     frame = found.frame()
     files = found.write(frame, folder)
+    with paper.printed():
+        drawn = sweep_pictures.draw(found.plan, frame, folder / "sweep", title=folder.name)
+    files += drawn.files
     if keep_runs:
         found.keep_runs(folder / "runs")
         files.append(folder / "runs")
@@ -184,6 +197,8 @@ def _tables(found: Sweep, counts: dict[str, int], folder: Path, keep_runs: bool,
         console = terminal.stdout()
         console.print(frames.table(frame))
         console.say(f"written: {', '.join(map(str, files))}")
+        for note in drawn.notes:
+            console.say(f"picture: {note}")
     caveats = found.caveats()
     for caveat in caveats:
         print(caveat, file=sys.stderr)

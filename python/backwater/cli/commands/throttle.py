@@ -10,7 +10,7 @@ from rich.table import Table
 
 from backwater.analysis import pictures
 from backwater.analysis import throttle as measured
-from backwater.cli.options import Count, Json
+from backwater.cli.options import Count, Format, Json, Width
 from backwater.common import quantities, terminal
 from backwater.common.late import pl
 from backwater.common.quantities import three_digits
@@ -24,6 +24,8 @@ def throttle(
     /,
     *,
     plot: Path | None = None,
+    format_: Format = None,
+    width: Width = None,
     nics: str | None = None,
     json_: Json = False,
     top: Count = 12,
@@ -38,6 +40,10 @@ def throttle(
         A results folder, or one of `backwater gpcnet`: then its first run in which NICs throttle themselves.
     plot
         Draw used credits, rates and states over time to this file (.png, .pdf, .svg).
+    format_
+        Of the picture: png, pdf or svg; what --plot ends in if not given.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     nics
         The NICs that are drawn, by their hosts: `h0,h7`; of each kind of sender the one that was held for longest if
         not given.
@@ -46,12 +52,11 @@ def throttle(
     top
         How many NICs to print: first those that were held for longest.
     """
-    if plot is not None:
-        pictures.check(plot)
+    plot, paper = pictures.to_plot(plot, format_, width)
     run = Results(results) if (results / "run.json").is_file() else _throttled(results)
     found = measured.by_nic(run)
     names = [name.strip() for name in nics.split(",") if name.strip()] if nics is not None else []
-    written = pictures.load("throttle_picture").draw(run, plot, names) if plot is not None else None
+    written = paper.draw("throttle_picture", run, plot, names) if plot is not None else None
     by_sender, told = measured.by_sender(found), measured.bystanders(run, found)
     if json_:
         print(json.dumps({"senders": by_sender.to_dicts(), "nics": found.to_dicts(), "bystanders": told}, indent=2))

@@ -169,6 +169,14 @@ def test_most_at_once_is_the_middle_of_the_first_greatest_overlap() -> None:
     assert truth.most_at_once(np.array([0, 10]), np.array([10, 20]))[1] == 1
 
 
+def test_the_page_opens_in_the_middle_of_the_time_in_which_about_the_most_is_under_way() -> None:
+    # Eleven at once from 10 to 12, ten from 0 to 20 and from 90 to 100: nine tenths of the most are ten.
+    starts = np.array([*[0] * 10, 10, *[90] * 10])
+    ends = np.array([*[20] * 10, 12, *[100] * 10])
+    # Of 30 such units of time the fifteenth is in the stretch from 12 to 20.
+    assert truth.middle_of_most(starts, ends) == 16
+
+
 def test_too_many_intervals_become_fewer_that_cover_them() -> None:
     frame = pl.DataFrame({"port": [0] * 1000, "start": range(0, 10_000, 10), "end": range(5, 10_005, 10)})
     kept, gap = spans.thinned(frame, ["port"], 100, 1)

@@ -102,7 +102,7 @@ test("everything is reached by the tabulator, and what has the focus shows it", 
     if (what) expect(outline).not.toBe("none");
     seen.add(what);
   }
-  for (const wanted of ["Play", "Time", "truth", "P3 T2->R1", "P2 L0->T2", "Find a port or a flow", "Zoom in", "Faster"]) {
+  for (const wanted of ["Play", "Time", "ground truth", "P3 T2->R1", "P2 L0->T2", "Find a host, a switch, a port or a flow", "Zoom in", "Faster"]) {
     expect([...seen]).toContain(wanted);
   }
   await found.close();
@@ -244,8 +244,8 @@ test("a run without events, a run without blame and a page without a run say wha
   await empty.close();
   const blind = await open(page("blind", run("blind", "scenarios/incast.toml", "probe.blame=false", "probe.states=false")));
   const text = await blind.locator("aside").innerText();
-  expect(text).toContain("Not recorded: congestion trees, culprits and victims. --set probe.blame=true has it.");
-  expect(text).toContain("Not recorded: what the detectors said. --set probe.states=true has it.");
+  expect(text).toContain("Not recorded: congestion trees, culprits and victims. --set probe.blame=true records it.");
+  expect(text).toContain("Not recorded: what the detectors said. --set probe.states=true records it.");
   await blind.close();
   const template = readFileSync(new URL("../../python/backwater/view/page.html", import.meta.url), "utf8");
   const none = await open(pageWith("none", template, ""));

@@ -1,3 +1,4 @@
+import { busiest } from "../src/lib/activity";
 import { expect, test } from "vitest";
 import { read } from "../src/lib/drop";
 import { Run, State } from "../src/lib/run";
@@ -37,7 +38,7 @@ test("tables become a run: gates of both priorities together, an open one until 
   expect(run.header.missing.map((missing) => missing.table)).toEqual(["states", "marks", "samples"]);
   expect(run.knows).toBe(false);
   // Of bins of 500 ticks the first that is closed throughout is [1000, 1500).
-  expect(run.busiest()).toBe(1250);
+  expect(busiest(run)).toBe(1250);
 });
 
 test("results of another version are refused", () => {

@@ -32,11 +32,11 @@ test("ports and flows are found by words", () => {
     { "flows.flow": [7], "flows.traffic": [0], "flows.src": [0], "flows.dst": [2] },
     { traffic: ["web"], aliases: { "s->h1": "P3" } },
   );
-  expect(search(found, "p3")).toEqual({ ports: [2], flows: [] });
+  expect(search(found, "p3")).toEqual({ nodes: [], ports: [2], flows: [] });
   expect(search(found, "h0").ports).toEqual([0, 1]);
   expect(search(found, "web h1").flows).toEqual([7]);
   expect(search(found, "7").flows).toEqual([7]);
-  expect(search(found, " ")).toEqual({ ports: [], flows: [] });
+  expect(search(found, " ")).toEqual({ nodes: [], ports: [], flows: [] });
 });
 
 test("a number is the flow of that number and nothing else", () => {
@@ -45,7 +45,7 @@ test("a number is the flow of that number and nothing else", () => {
     { "flows.flow": [0, 4, 14], "flows.traffic": [0, 0, 0], "flows.src": [0, 0, 0], "flows.dst": [2, 2, 2] },
     { traffic: ["flows"] },
   );
-  for (const wanted of ["4", "flow 4", "Flow 4", "flow4"]) expect(search(found, wanted)).toEqual({ ports: [], flows: [4] });
+  for (const wanted of ["4", "flow 4", "Flow 4", "flow4"]) expect(search(found, wanted)).toEqual({ nodes: [], ports: [], flows: [4] });
   // There is no flow 40: the host is meant.
   expect(search(found, "40").ports).not.toEqual([]);
 });

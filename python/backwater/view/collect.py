@@ -191,6 +191,6 @@ def _busiest(run: _Run, points: pl.DataFrame) -> dict[str, Any]:
     started = read(results, "flows", ["start_ps", "finish_ps"]).filter(pl.col("start_ps") < run.end_ps)
     if started.height:
         ends = started["finish_ps"].fill_null(run.end_ps)
-        time, _ = truth.most_at_once(started["start_ps"].cast(pl.Int64).to_numpy(), ends.cast(pl.Int64).to_numpy())
+        time = truth.middle_of_most(started["start_ps"].cast(pl.Int64).to_numpy(), ends.cast(pl.Int64).to_numpy())
         return {"root": -1, "time_ps": time, "why": "flows"}
     return {"root": -1, "time_ps": middle, "why": "middle"}

@@ -57,14 +57,33 @@ def largest(blame: Blame, network: Network) -> tuple[int, int, int] | None:
 
 def most_at_once(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[int, int]:
     """The middle of the first time at which most of these intervals overlap, and how many do."""
+    times, count = _overlaps(starts, ends)
+    peak = int(np.argmax(count))
+    until = times[peak + 1] if peak + 1 < times.size else times[peak]
+    return int((int(times[peak]) + int(until)) // 2), int(count[peak])
+
+
+#: So much of the most is as good as the most.
+_ABOUT = 0.9
+
+
+def middle_of_most(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> int:
+    """A time at which about as many of these intervals overlap as ever do: half of all such time is before it."""
+    times, count = _overlaps(starts, ends)
+    lengths = np.diff(times, append=times[-1])
+    lengths[count < _ABOUT * count.max()] = 0
+    gone = np.cumsum(lengths)
+    part = int(np.searchsorted(gone, gone[-1] / 2))
+    return int(times[part] + lengths[part] // 2)
+
+
+def _overlaps(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The times at which the number of intervals that overlap changes, and how many do from then on."""
     times = np.concatenate([starts, ends])
     steps = np.concatenate([np.ones(starts.size, dtype=np.int64), -np.ones(ends.size, dtype=np.int64)])
     # What ends at an instant is over before what begins there.
     order = np.lexsort((steps, times))
-    times, count = times[order], np.cumsum(steps[order])
-    peak = int(np.argmax(count))
-    until = times[peak + 1] if peak + 1 < times.size else times[peak]
-    return int((int(times[peak]) + int(until)) // 2), int(count[peak])
+    return times[order], np.cumsum(steps[order])
 
 
 def add_roots(columns: Columns, blame: Blame, network: Network) -> list[str]:

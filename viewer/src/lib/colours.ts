@@ -7,6 +7,7 @@ export interface Theme {
   ink: string;
   faint: string;
   link: string;
+  use: string;
   node: string;
   queue: string;
   halo: string;
@@ -14,6 +15,7 @@ export interface Theme {
   culprit: string;
   victim: string;
   path: string;
+  job: string;
 }
 
 const VERMILLION = "#D55E00";
@@ -30,6 +32,7 @@ export const LIGHT: Theme = {
   ink: "#1b1f24",
   faint: "#5b6470",
   link: "#d3d8de",
+  use: "#b3bcc6",
   node: "#f3f5f7",
   queue: "#7d8793",
   halo: "rgba(27,31,36,0.13)",
@@ -37,6 +40,7 @@ export const LIGHT: Theme = {
   culprit: VERMILLION,
   victim: GREEN,
   path: "#8f3f76",
+  job: GREEN,
 };
 
 export const DARK: Theme = {
@@ -45,6 +49,7 @@ export const DARK: Theme = {
   ink: "#eceff3",
   faint: "#a5aeb9",
   link: "#353c45",
+  use: "#57616d",
   node: "#232930",
   queue: "#98a2ae",
   halo: "rgba(236,239,243,0.17)",
@@ -52,6 +57,7 @@ export const DARK: Theme = {
   culprit: "#F0701A",
   victim: "#2BC89A",
   path: PURPLE,
+  job: "#2BC89A",
 };
 
 /** Dashes and widths of the states, so that colour is never the only sign. */

@@ -17,6 +17,8 @@ export interface Scene {
   /** A chosen port, -1 for none; a chosen flow's path. */
   port: number;
   path: Path | null;
+  /** A chosen node, -1 for none. */
+  node: number;
   culprits: Set<number>;
   victims: Set<number>;
 }
@@ -25,8 +27,9 @@ export interface Scene {
 export interface Frame {
   width: number;
   height: number;
-  /** Zoom, and shift in pixels. */
+  /** Zoom of x and of y, and shift in pixels. */
   zoom: number;
+  zoomY: number;
   panX: number;
   panY: number;
 }
@@ -44,7 +47,7 @@ export function nodeAt({ layout }: Pick<Scene, "layout">, frame: Frame, node: nu
   const height = frame.height - MARGIN.top - MARGIN.bottom;
   return {
     x: (MARGIN.x + layout.x[node] * width - frame.width / 2) * frame.zoom + frame.width / 2 + frame.panX,
-    y: (MARGIN.top + layout.y[node] * height - frame.height / 2) * frame.zoom + frame.height / 2 + frame.panY,
+    y: (MARGIN.top + layout.y[node] * height - frame.height / 2) * frame.zoomY + frame.height / 2 + frame.panY,
   };
 }
 
@@ -69,30 +72,33 @@ export function line(scene: Pick<Scene, "layout" | "run">, frame: Frame, port: n
 }
 
 /** The links and nodes at rest. */
-export function drawGround(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+export function drawGround(c: CanvasRenderingContext2D, scene: Pick<Scene, "run" | "layout" | "theme">, frame: Frame): void {
   const { run, theme } = scene;
   c.clearRect(0, 0, frame.width, frame.height);
-  c.strokeStyle = theme.link;
-  c.lineWidth = 1;
   // Many links would be one grey.
   c.globalAlpha = Math.max(0.3, Math.min(1, 2000 / Math.max(1, run.ports)));
-  c.beginPath();
-  for (let port = 0; port < run.ports; port++) {
-    if (run.drain[port] || run.node[port] > run.peer[port]) continue;
-    const [a, b] = [nodeAt(scene, frame, run.node[port]), nodeAt(scene, frame, run.peer[port])];
-    c.moveTo(a.x, a.y);
-    c.lineTo(b.x, b.y);
+  c.strokeStyle = theme.link;
+  c.lineWidth = 1;
+  const all = Array.from({ length: run.ports }, (_, port) => port).filter((port) => !run.drain[port]);
+  trace(c, scene, frame, all.filter((port) => run.node[port] < run.peer[port]), false);
+  // What was used on average over the run, each direction by itself.
+  c.strokeStyle = theme.use;
+  c.globalAlpha = Math.max(0.05, Math.min(1, 2000 / Math.max(1, run.ports)));
+  const used = all.map((port) => Math.ceil(run.use(port) * 4 - 0.2));
+  for (const [step, width] of [[1, 0.6], [2, 1], [3, 1.4], [4, 1.9]]) {
+    c.lineWidth = width;
+    trace(c, scene, frame, all.filter((_, i) => Math.min(4, used[i]) === step));
   }
-  c.stroke();
   c.globalAlpha = 1;
 }
 
-/** One moment. */
-export function drawMoment(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+/** One moment, between what is at rest: `nodes` is a picture of them. */
+export function drawMoment(c: CanvasRenderingContext2D, scene: Scene, frame: Frame, nodes: CanvasImageSource): void {
   drawTree(c, scene, frame);
   drawPath(c, scene, frame);
   drawStates(c, scene, frame);
-  drawNodes(c, scene, frame);
+  c.drawImage(nodes, 0, 0, frame.width, frame.height);
+  drawRoles(c, scene, frame);
   drawRoot(c, scene, frame);
   drawChosen(c, scene, frame);
 }
@@ -122,10 +128,17 @@ function drawPath(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void
   c.globalAlpha = 1;
 }
 
-function trace(c: CanvasRenderingContext2D, scene: Scene, frame: Frame, ports: Iterable<number>): void {
+function trace(
+  c: CanvasRenderingContext2D,
+  scene: Pick<Scene, "run" | "layout">,
+  frame: Frame,
+  ports: Iterable<number>,
+  beside = true,
+): void {
   c.beginPath();
   for (const port of ports) {
-    const [a, b] = line(scene, frame, port);
+    const { node, peer } = scene.run;
+    const [a, b] = beside ? line(scene, frame, port) : [nodeAt(scene, frame, node[port]), nodeAt(scene, frame, peer[port])];
     c.moveTo(a.x, a.y);
     c.lineTo(b.x, b.y);
   }
@@ -139,7 +152,7 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
   const dim = Math.max(0.15, Math.min(0.45, 700 / Math.max(1, run.ports)));
   const lists: Record<State, number[]>[] = [blank(), blank()];
   const bars: [number, State, number][] = [];
-  for (let port = 0; port < run.ports; port++) {
+  for (const port of run.lively) {
     const list = lists[dims && !inTree.has(port) ? 1 : 0];
     const verdict = run.verdict(port, time, lens);
     if (verdict !== State.Free) list[verdict].push(port);
@@ -197,7 +210,7 @@ export function boxOf(scene: Pick<Scene, "layout">, frame: Frame, node: number):
   const { tier, room, pitch } = scene.layout;
   const wide = (frame.width - 2 * MARGIN.x) * frame.zoom;
   if (tier[node] === 0) return { x: Math.max(1.2, Math.min(7, pitch * wide * 0.32)), y: 4 };
-  const half = Math.max(2, Math.min(26, room[tier[node]] * wide * 0.44));
+  const half = Math.max(2, Math.min(32, room[tier[node]] * wide * 0.44));
   return { x: half, y: Math.max(5, Math.min(11, half)) };
 }
 
@@ -205,7 +218,7 @@ const SWITCH_FONT = "11px system-ui, sans-serif";
 const HOST_FONT = "10px system-ui, sans-serif";
 
 /** Which tiers have room for the names of all their nodes. */
-function tiersWithNames(c: CanvasRenderingContext2D, { run, layout }: Scene, frame: Frame): boolean[] {
+function tiersWithNames(c: CanvasRenderingContext2D, { run, layout }: Pick<Scene, "run" | "layout">, frame: Frame): boolean[] {
   const longest: string[] = [];
   run.header.nodes.forEach((name, node) => {
     if (name.length > (longest[layout.tier[node]] ?? "").length) longest[layout.tier[node]] = name;
@@ -213,13 +226,18 @@ function tiersWithNames(c: CanvasRenderingContext2D, { run, layout }: Scene, fra
   const wide = (frame.width - 2 * MARGIN.x) * frame.zoom;
   return longest.map((name, tier) => {
     c.font = tier === 0 ? HOST_FONT : SWITCH_FONT;
-    const room = tier === 0 ? layout.pitch * wide : Math.min(52, layout.room[tier] * wide * 0.88);
+    const room = tier === 0 ? layout.pitch * wide : Math.min(62, layout.room[tier] * wide * 0.88);
     return c.measureText(name).width + 1 < room;
   });
 }
 
 /** Of a tier whose nodes are too close for names, the first and the last name. */
-function drawTierNames(c: CanvasRenderingContext2D, { run, layout, theme }: Scene, frame: Frame, named: boolean[]): void {
+function drawTierNames(
+  c: CanvasRenderingContext2D,
+  { run, layout, theme }: Pick<Scene, "run" | "layout" | "theme">,
+  frame: Frame,
+  named: boolean[],
+): void {
   c.font = HOST_FONT;
   c.textAlign = "left";
   named.forEach((fits, tier) => {
@@ -238,8 +256,10 @@ function drawTierNames(c: CanvasRenderingContext2D, { run, layout, theme }: Scen
   c.textAlign = "center";
 }
 
-function drawNodes(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+/** The nodes at rest: switches, and hosts as dots. */
+export function drawNodes(c: CanvasRenderingContext2D, scene: Pick<Scene, "run" | "layout" | "theme">, frame: Frame): void {
   const { run, theme, layout } = scene;
+  c.clearRect(0, 0, frame.width, frame.height);
   c.textAlign = "center";
   c.textBaseline = "middle";
   c.lineWidth = 1;
@@ -247,10 +267,16 @@ function drawNodes(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): voi
   if (layout.kind === "tiers") drawTierNames(c, scene, frame, named);
   run.header.nodes.forEach((name, node) => {
     const { x, y } = nodeAt(scene, frame, node);
-    if (x < -40 || x > frame.width + 40) return;
+    if (!seen(frame, { x, y })) return;
     const box = boxOf(scene, frame, node);
     if (layout.tier[node] === 0) {
-      drawHost(c, scene, node, { x, y }, box, named[0] ? name : "");
+      c.fillStyle = theme.faint;
+      c.beginPath();
+      c.arc(x, y, Math.min(3.4, box.x), 0, 2 * Math.PI);
+      c.fill();
+      if (!named[0]) return;
+      c.font = HOST_FONT;
+      c.fillText(name, x, y + 14);
       return;
     }
     c.font = SWITCH_FONT;
@@ -265,41 +291,39 @@ function drawNodes(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): voi
   });
 }
 
-/** A host: a culprit is a full triangle, a victim an open circle, any other a dot. */
-function drawHost(
-  c: CanvasRenderingContext2D,
-  scene: Scene,
-  node: number,
-  { x, y }: Point,
-  box: Point,
-  name: string,
-): void {
+function seen(frame: Frame, { x, y }: Point): boolean {
+  return x >= -40 && x <= frame.width + 40 && y >= -40 && y <= frame.height + 40;
+}
+
+/** The hosts with a part in the tree: a culprit is a full triangle, a victim an open circle. */
+function drawRoles(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
   const { theme } = scene;
-  const [culprit, victim] = [scene.culprits.has(node), scene.victims.has(node)];
-  const size = Math.max(3.2, box.x);
-  c.beginPath();
-  if (culprit) {
-    c.fillStyle = theme.culprit;
-    c.moveTo(x - size, y + size);
-    c.lineTo(x + size, y + size);
-    c.lineTo(x, y - size);
-    c.fill();
-  } else if (victim) {
-    c.strokeStyle = theme.victim;
-    c.lineWidth = 2;
-    c.arc(x, y, Math.max(2.6, size * 0.8), 0, 2 * Math.PI);
-    c.stroke();
-    c.lineWidth = 1;
-  } else {
-    c.fillStyle = theme.faint;
-    c.arc(x, y, Math.min(3.4, box.x), 0, 2 * Math.PI);
-    c.fill();
+  for (const [hosts, isCulprit] of [[scene.victims, false], [scene.culprits, true]] as const) {
+    for (const node of hosts) {
+      const { x, y } = nodeAt(scene, frame, node);
+      if (!seen(frame, { x, y })) continue;
+      const size = Math.max(3.2, boxOf(scene, frame, node).x);
+      // The dot of the host at rest is under it.
+      c.fillStyle = theme.ground;
+      c.beginPath();
+      c.arc(x, y, 4, 0, 2 * Math.PI);
+      c.fill();
+      c.beginPath();
+      if (isCulprit) {
+        c.fillStyle = theme.culprit;
+        c.moveTo(x - size, y + size);
+        c.lineTo(x + size, y + size);
+        c.lineTo(x, y - size);
+        c.fill();
+      } else {
+        c.strokeStyle = theme.victim;
+        c.lineWidth = 2;
+        c.arc(x, y, Math.max(2.6, size * 0.8), 0, 2 * Math.PI);
+        c.stroke();
+      }
+    }
   }
-  if (name) {
-    c.font = HOST_FONT;
-    c.fillStyle = culprit || victim ? theme.ink : theme.faint;
-    c.fillText(name, x, y + 14);
-  }
+  c.lineWidth = 1;
 }
 
 function drawRoot(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
@@ -320,6 +344,16 @@ function drawRoot(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void
 }
 
 function drawChosen(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  if (scene.node >= 0) {
+    const at = nodeAt(scene, frame, scene.node);
+    const box = boxOf(scene, frame, scene.node);
+    c.strokeStyle = scene.theme.ink;
+    c.lineWidth = 2;
+    c.beginPath();
+    c.roundRect(at.x - box.x - 4, at.y - box.y - 4, 2 * box.x + 8, 2 * box.y + 8, 5);
+    c.stroke();
+    tag(c, scene, frame, { x: at.x - 10, y: at.y - box.y - 18 }, scene.run.header.nodes[scene.node]);
+  }
   if (scene.port < 0) return;
   const [a, b] = line(scene, frame, scene.port);
   c.strokeStyle = scene.theme.ink;
@@ -375,4 +409,47 @@ function distance(p: Point, a: Point, b: Point): number {
   const along = ((p.x - a.x) * dx + (p.y - a.y) * dy) / (dx * dx + dy * dy || 1);
   const t = Math.max(0, Math.min(1, along));
   return Math.hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
+}
+
+/** The frame in which what is chosen fills the middle of the picture: nodes, and the ends of these ports. */
+export function framed(scene: Pick<Scene, "layout" | "run">, size: { width: number; height: number }, ports: Iterable<number>, nodes: number[]): Frame {
+  const whole: Frame = { ...size, ...WHOLE };
+  const ends = [...nodes, ...[...ports].flatMap((port) => [scene.run.node[port], scene.run.peer[port]])];
+  if (!ends.length) return whole;
+  const at = ends.map((node) => nodeAt(scene, whole, node));
+  const [xs, ys] = [at.map(({ x }) => x), at.map(({ y }) => y)];
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  // Some neighbours of what is chosen are seen with it.
+  const wide = Math.max(right - left, 10 * scene.layout.pitch * size.width);
+  const zoom = Math.max(1, Math.min(zoomMost(scene, size.width), (0.6 * size.width) / wide));
+  // Between tiers there is only so much to see: both ends of a link stay in the picture.
+  const zoomY = Math.max(1, Math.min(zoom, (0.6 * size.height) / Math.max(1, bottom - top)));
+  return centred(whole, { x: (left + right) / 2, y: (top + bottom) / 2 }, zoom, zoomY);
+}
+
+export const WHOLE = { zoom: 1, zoomY: 1, panX: 0, panY: 0 };
+
+/** As far as hosts are apart enough to read their names. */
+export function zoomMost({ layout }: Pick<Scene, "layout">, width: number): number {
+  return Math.max(20, 60 / Math.max(1e-9, layout.pitch * width));
+}
+
+/** The zoom of y, when x is zoomed on from one to another. Hosts stand close to each other, tiers do not. */
+export function zoomOfY({ layout }: Pick<Scene, "layout">, frame: Frame, zoom: number): number {
+  return Math.max(1, frame.zoomY * (zoom / frame.zoom) ** (layout.kind === "tiers" ? 0.3 : 1));
+}
+
+/** The frame with this zoom in whose middle is a place of the frame `from`. */
+export function centred(from: Frame, at: Point, zoom: number, zoomY: number): Frame {
+  if (zoom <= 1) return { ...from, ...WHOLE };
+  const [x, y] = [(at.x - from.width / 2 - from.panX) / from.zoom, (at.y - from.height / 2 - from.panY) / from.zoomY];
+  return { ...from, zoom, zoomY, panX: -x * zoom, panY: -y * zoomY };
+}
+
+/** The middle of what is chosen, in pixels of a frame; null without any. */
+export function middle(scene: Pick<Scene, "layout" | "run">, frame: Frame, ports: number[], nodes: number[]): Point | null {
+  const at = [...nodes.map((node) => nodeAt(scene, frame, node)), ...ports.flatMap((port) => line(scene, frame, port))];
+  if (!at.length) return null;
+  const mean = (values: number[]) => (Math.min(...values) + Math.max(...values)) / 2;
+  return { x: mean(at.map(({ x }) => x)), y: mean(at.map(({ y }) => y)) };
 }

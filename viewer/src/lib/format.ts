@@ -57,6 +57,23 @@ export interface Header {
   rest?: string[];
   missing: Missing[];
   notes: string[];
+  summary?: Summary;
+  /** The settings in which two runs side by side differ: key, and its value in each. */
+  differs?: [string, string, string][];
+  /** Jobs and collectives: a lane's name, what it shows, and the lane that it belongs to (-1: none). */
+  lanes?: { name: string; meaning: string; of: number }[];
+  lane_words?: string[];
+}
+
+/** What a run was and what came of it, in words. */
+export interface Summary {
+  /** Key and value. */
+  settings: [string, string][];
+  /** Tables: headings, and rows of cells. */
+  tables: { title: string; headings: string[]; rows: string[][]; note?: string }[];
+  totals: [string, string][];
+  /** What to change, in sentences. */
+  advice: string[];
 }
 
 /** A run as it was read: its header, and its columns by name. */

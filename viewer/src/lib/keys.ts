@@ -7,6 +7,8 @@ export type Action =
   | { kind: "seek"; to: number }
   | { kind: "opening" }
   | { kind: "lens" }
+  | { kind: "look" }
+  | { kind: "fit" }
   | { kind: "clear" };
 
 type Pressed = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;
@@ -42,6 +44,12 @@ export function action(event: Pressed, focus: Pick<HTMLElement, "tagName"> & { t
     case "d":
     case "D":
       return { kind: "lens" };
+    case "z":
+    case "Z":
+      return { kind: "look" };
+    case "f":
+    case "F":
+      return { kind: "fit" };
     default:
       return null;
   }

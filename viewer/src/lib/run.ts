@@ -10,7 +10,7 @@ export enum State {
   Paused,
 }
 
-/** Whose word for a port is shown: the detector's, or the simulation's own, which knows. */
+/** What is shown of a port: what its detector says, or what the simulation itself knows. */
 export type Lens = "detector" | "truth";
 
 const EMPTY: Column = new Float64Array(0);
@@ -53,7 +53,12 @@ export class Run {
   private readonly ratesBy: ByPort;
   private readonly treesOf = new Map<number, Int32Array>();
   private readonly flowRow: Map<number, number>;
-  private readonly stale: number;
+  /** For so many ticks after a point a queue is taken to be as long as there, if nothing else tells it. */
+  readonly stale: number;
+  /** Ports that have points of queues. */
+  readonly queued: Int32Array;
+  /** Ports at which anything that is drawn ever happens. */
+  readonly lively: Int32Array;
 
   constructor(private readonly packed: Packed) {
     const header = (this.header = packed.header);
@@ -77,6 +82,11 @@ export class Run {
     this.ratesBy = new ByPort(this.column("rates.flow"), most);
     this.peakQueue = this.column("queues.bytes").reduce((a, b) => Math.max(a, b), 0);
     this.stale = Math.max(50e6 / this.tick, this.end / 200);
+    const every = Int32Array.from({ length: ports }, (_, port) => port);
+    const some = (first: Int32Array) => (port: number) => first[port + 1] > first[port];
+    this.queued = every.filter(some(this.queueBy.first));
+    const any = [this.gates, this.states, this.long, this.held].map((spans) => (port: number) => spans.rows(port)[1] > spans.rows(port)[0]);
+    this.lively = every.filter((port) => [some(this.queueBy.first), ...any].some((has) => has(port)));
     this.roots = this.readRoots();
     this.indexTrees();
   }
@@ -151,33 +161,24 @@ export class Run {
     return this.packed.columns.has("held.port");
   }
 
-  /** The time (ticks) at which most gates are closed, or, if none ever is, most flows under way; else the middle. */
-  busiest(): number {
-    const bins = 2000;
-    const activity = this.activity(bins, this.end);
-    const most = activity.indexOf(Math.max(...activity));
-    return activity[most] > 0 ? ((most + 0.5) * this.end) / bins : this.end / 2;
-  }
-
   /** Whether any gate was ever closed. */
   get closes(): boolean {
     return this.gates.count > 0;
   }
 
-  /** What was going on in each of `bins` parts of the time until `until` (ticks): closed gates; if there are none, flows
-   * under way. */
-  activity(bins: number, until: number): Float64Array {
-    if (this.closes) return overTime(this.gates.start, this.gates.end, bins, until);
-    const finish = this.column("flows.finish");
-    const started = Array.from(this.column("flows.start"), (start, row) => [start, finish[row] < 0 ? this.end : finish[row]]);
-    const known = started.filter(([start]) => start >= 0);
-    return overTime(known.map(([start]) => start), known.map(([, end]) => end), bins, until);
+  /** The share of its rate that a port sent at, on average over the run. */
+  use(port: number): number {
+    const [sent, mbps] = [this.column("ports.sent_bytes")[port] ?? 0, this.column("ports.rate_mbps")[port] ?? 0];
+    return mbps > 0 ? (sent * 8e6) / mbps / this.header.end_ps : 0;
   }
+
+  private loaded: number[] | null = null;
 
   /** Ports by how busy they were: the longest queue first, then the most bytes sent. */
   get byLoad(): number[] {
     const [peak, sent] = [this.column("ports.peak_queue_bytes"), this.column("ports.sent_bytes")];
-    return Array.from({ length: this.ports }, (_, port) => port).sort((a, b) => peak[b] - peak[a] || sent[b] - sent[a] || a - b);
+    this.loaded ??= Array.from({ length: this.ports }, (_, port) => port).sort((a, b) => peak[b] - peak[a] || sent[b] - sent[a] || a - b);
+    return this.loaded;
   }
 
   /** Whether there is a detector at all. */
@@ -192,12 +193,21 @@ export class Run {
 
   /** Bytes in a port's queue at a time: between known points that are close, else 0. */
   queue(port: number, time: number): number {
+    const [from, to] = this.queueRows(port);
+    const next = after(this.column("queues.time"), from, to, time);
+    return next === from ? 0 : this.between(next - 1, to, time);
+  }
+
+  /** The rows of a port's queue, as [from, to). */
+  queueRows(port: number): [number, number] {
+    return [this.queueBy.first[port], this.queueBy.first[port + 1]];
+  }
+
+  /** Bytes in a queue at a time from its point in row `last` to the next one; its rows end at `to`. */
+  between(last: number, to: number, time: number): number {
     const times = this.column("queues.time");
     const bytes = this.column("queues.bytes");
-    const [from, to] = [this.queueBy.first[port], this.queueBy.first[port + 1]];
-    const next = after(times, from, to, time);
-    if (next === from) return 0;
-    const last = next - 1;
+    const next = last + 1;
     if (next === to) return time - times[last] < this.stale ? bytes[last] : 0;
     const gap = times[next] - times[last];
     // Points between equal ones were left out.
@@ -295,18 +305,4 @@ export class Run {
     const finish = this.column("flows.finish")[row];
     return start >= 0 && start <= time && (finish < 0 || finish >= time);
   }
-}
-
-/** How many of these intervals cover each of `bins` parts of the time until `until`, on average. */
-function overTime(starts: ArrayLike<number>, ends: ArrayLike<number>, bins: number, until: number): Float64Array {
-  const sums = new Float64Array(bins);
-  const width = until / bins;
-  for (let i = 0; i < starts.length; i++) {
-    const last = Math.min(bins - 1, Math.floor(ends[i] / width));
-    for (let bin = Math.floor(starts[i] / width); bin <= last; bin++) {
-      const covered = Math.min(ends[i], (bin + 1) * width) - Math.max(starts[i], bin * width);
-      sums[bin] += Math.max(0, covered) / width;
-    }
-  }
-  return sums;
 }

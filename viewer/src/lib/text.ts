@@ -26,6 +26,11 @@ export function rate(mbps: number): string {
   return mbps >= 1e6 ? `${digits(mbps / 1e6)} Tbps` : mbps >= 1e3 ? `${digits(mbps / 1e3)} Gbps` : `${digits(mbps)} Mbps`;
 }
 
+/** A value of a row of the timeline. */
+export function measured(value: number, unit: "bytes" | "rate" | "count"): string {
+  return unit === "bytes" ? bytes(value) : unit === "rate" ? rate(value) : count(Math.ceil(value - 1e-6));
+}
+
 /** A count in groups of three. */
 export function count(value: number): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
@@ -65,4 +70,9 @@ export function summary(facts: Record<string, string | number>): string {
   ]
     .filter(Boolean)
     .join(" · ");
+}
+
+/** A ratio with three digits. */
+export function three(value: number): string {
+  return digits(value);
 }

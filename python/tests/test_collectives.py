@@ -190,6 +190,7 @@ ALGORITHMS = [
     ("all-reduce", "recursive-doubling", "64000B"),
     ("all-reduce", "halving-doubling", "64000B"),
     ("all-reduce", "tree", "50000B"),
+    ("all-reduce", "hierarchical", "80000B"),
     ("reduce-scatter", "ring", "80000B"),
     ("all-gather", "ring", "10000B"),
     ("all-gather", "recursive-doubling", "10000B"),
@@ -200,9 +201,15 @@ ALGORITHMS = [
 ]
 
 
+def by(op: str, algorithm: str, size: str) -> str:
+    """The keys of a collective; a hierarchical one has groups of two."""
+    within = "\nwithin = 2" if algorithm == "hierarchical" else ""
+    return f'op = "{op}"\nalgorithm = "{algorithm}"\nsize = "{size}"{within}'
+
+
 @pytest.mark.parametrize(("op", "algorithm", "size"), ALGORITHMS)
 def test_alone_in_a_star_a_collective_takes_its_ideal(tmp_path: Path, op: str, algorithm: str, size: str) -> None:
-    results = run(tmp_path, f'op = "{op}"\nalgorithm = "{algorithm}"\nsize = "{size}"')
+    results = run(tmp_path, by(op, algorithm, size))
     (one,) = collectives.of(results)
     assert one.time_ps == pytest.approx(one.ideal_ps, abs=8)
 
@@ -214,12 +221,85 @@ def test_nothing_is_faster_than_its_ideal_in_a_network_of_several_tiers(
 ) -> None:
     if (op, algorithm, ranks) == ("all-gather", "recursive-doubling", 6):
         pytest.skip("for powers of two")
-    keys = f'op = "{op}"\nalgorithm = "{algorithm}"\nsize = "{size}"\nranks = {ranks}\nplacement = "random"'
+    keys = f'{by(op, algorithm, size)}\nranks = {ranks}\nplacement = "random"'
     topology = 'kind = "clos"\npods = 2\nleaves = 2\nhosts-per-leaf = 3\noversubscription = [3, 2]'
     (one,) = collectives.of(run(tmp_path, keys, topology=topology))
     assert one.time_ps is not None
     assert one.ideal_ps is not None
     assert 0.3 * one.time_ps < one.ideal_ps <= one.time_ps + ranks
+
+
+def test_groups_reduce_by_themselves_then_with_the_others_and_share_what_came_out(tmp_path: Path) -> None:
+    # 8 ranks in groups of 4: 3 rounds of quarters within, one of eighths there and one back between the two, 3 rounds.
+    keys = 'op = "all-reduce"\nalgorithm = "hierarchical"\nwithin = 4\nsize = "64000B"'
+    (row,) = rows(run(tmp_path, keys))
+    assert row["elapsed_ps"] == 6 * message(16_000) + 2 * message(8_000) + 7 * LATENCY
+    assert row["payload_bytes"] == 8 * 2 * 7 * 64_000 // 8
+
+
+SERVERS, GPUS = 8, 4
+RAILS = f'kind = "rail"\nservers = {SERVERS}\ngpus = {GPUS}'
+
+
+def across(bytes_: int, links: int) -> float:
+    """Picoseconds of a message over so many links, alone on each."""
+    return (bytes_ + (links - 1) * PACKET) * PS_PER_BYTE + links * DELAY
+
+
+def on_rails(algorithm: str, size: int) -> float:
+    """The closed form in a network in which no message waits for another: α-β, with the links between ranks.
+
+    GPUs of a rail are two links apart, others four.
+    """
+    n, around, along = SERVERS * GPUS, 4, 2
+    match algorithm:
+        case (
+            "ring"
+        ):  # by rails: a part goes around once and again to the rank before it, and crosses to another rail each time
+            fast = 2 * (n - 1) - 2 * GPUS
+            return fast * across(size // n, along) + 2 * GPUS * across(size // n, around) + (2 * n - 3) * LATENCY
+        case "tree":  # neighbours by number are in a server, or, from 4 apart, on a rail
+            rounds = [along if distance >= GPUS else around for distance in (1, 2, 4, 8, 16)]
+            return 2 * sum(across(size, links) for links in rounds) + 9 * LATENCY
+        case "hierarchical":
+            within, among = 2 * (GPUS - 1), 2 * (SERVERS - 1)
+            rounds = within * across(size // GPUS, around) + among * across(size // n, along)
+            return rounds + (within + among - 1) * LATENCY
+        case _:  # all-to-all: the NIC sends all, and the last packet goes to another rail
+            return (n - 1) * size * PS_PER_BYTE + (around - 1) * PACKET * PS_PER_BYTE + around * DELAY
+
+
+@pytest.mark.parametrize(
+    ("op", "algorithm", "placement", "size"),
+    [
+        ("all-reduce", "ring", "rails", 6_400_000),
+        ("all-reduce", "tree", "linear", 500_000),
+        ("all-reduce", "hierarchical", "linear", 6_400_000),
+        ("all-to-all", "linear", "linear", 200_000),
+    ],
+)
+def test_on_rails_an_empty_network_takes_the_closed_form(
+    tmp_path: Path, op: str, algorithm: str, placement: str, size: int
+) -> None:
+    keys = f'op = "{op}"\nalgorithm = "{algorithm}"\nplacement = "{placement}"\nsize = "{size}B"'
+    # The closed forms know no two messages that meet on a way up: packets take the shortest queue.
+    (row,) = rows(run(tmp_path, keys, ("switch.load-balancing=adaptive",), topology=RAILS))
+    assert row["elapsed_ps"] == pytest.approx(on_rails(algorithm, size), rel=0.02)
+
+
+def test_groups_are_the_servers_of_rails_and_must_divide_the_ranks(tmp_path: Path) -> None:
+    keys = 'op = "all-reduce"\nalgorithm = "hierarchical"\nsize = "80000B"'
+    named = run(tmp_path / "named", f"{keys}\nwithin = {GPUS}", topology=RAILS)
+    assert rows(run(tmp_path / "servers", keys, topology=RAILS)) == rows(named)
+    for more, told in [
+        ("", "needs the size of its groups"),
+        ("\nwithin = 3", "groups of 3 ranks, and there are 8"),
+        ("\nwithin = 0", "within"),
+    ]:
+        with pytest.raises(_core.ScenarioError, match=told):
+            _core.Scenario(text(keys + more), "c.toml", tmp_path, ()).run(tmp_path / "out")
+    with pytest.raises(_core.ScenarioError, match="within is of algorithm = hierarchical"):
+        _core.Scenario(text('op = "all-reduce"\nsize = "8KB"\nwithin = 2'), "c.toml", tmp_path, ()).run()
 
 
 @pytest.mark.parametrize(

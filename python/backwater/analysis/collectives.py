@@ -30,8 +30,11 @@ DEFAULTS = {
 }
 
 
-def steps(op: str, algorithm: str, n: int, size: int) -> list[int]:
-    """Messages that wait for each other on the longest way through a collective of `n` ranks: their least sizes."""
+def steps(op: str, algorithm: str, n: int, size: int, within: int = 1) -> list[int]:
+    """Messages that wait for each other on the longest way through a collective of `n` ranks: their least sizes.
+
+    `within` are the ranks of a group of a hierarchical one.
+    """
     doublings = n.bit_length() - 1  # of the largest power of two in n
     fold = [size] if n != 1 << doublings else []
     depth = (n - 1).bit_length()
@@ -45,6 +48,9 @@ def steps(op: str, algorithm: str, n: int, size: int) -> list[int]:
             return [*fold, *halves, *reversed(halves), *fold]
         case "all-reduce", "tree":
             return [size] * (2 * depth)
+        case "all-reduce", "hierarchical":
+            around, groups = [size // within] * (within - 1), n // within
+            return [*around, *[size // within // groups] * (2 * (groups - 1)), *around]
         case "reduce-scatter", _:
             return [size // n] * (n - 1)
         case "all-gather", "recursive-doubling":
@@ -133,7 +139,7 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
                 row["mean"],
                 row["least"],
                 row["most"],
-                _ideal(scenario, entry, flows, (op, algorithm, n, size), rates),
+                _ideal(scenario, entry, flows, (op, algorithm, n, size, _within(scenario, entry)), rates),
                 None if beside is None else beside["mean"],
                 algorithmic,
                 None if algorithmic is None else algorithmic * factor,
@@ -160,14 +166,19 @@ def _rates(results: Results, flows: pl.LazyFrame) -> pl.DataFrame:
     return hosts.join(ports, on="host").collect()
 
 
+def _within(scenario: Mapping[str, Any], entry: Mapping[str, Any]) -> int:
+    """Ranks of a group of a hierarchical collective: by default the GPUs of a server."""
+    return int(entry.get("within") or scenario["topology"].get("gpus", 1))
+
+
 def _ideal(
     scenario: Mapping[str, Any],
     entry: Mapping[str, Any],
     flows: pl.LazyFrame,
-    what: tuple[str, str, int, int],
+    what: tuple[str, str, int, int, int],
     rates: pl.DataFrame,
 ) -> float | None:
-    _, algorithm, n, _ = what
+    _, algorithm, n, *_ = what
     if scenario["packet"].get("padded"):
         return None
     host = quantities.parse_time(entry["host-latency"]) if "host-latency" in entry else 0
@@ -175,7 +186,7 @@ def _ideal(
     one_by_one = steps(*what)
     between = (len(one_by_one) - 1) * host
     # All ranks send and receive in each step, so that the chains of messages share them out: some chain has the mean.
-    even = algorithm in ("ring", "pairwise") or (algorithm.endswith("doubling") and n.bit_count() == 1)
+    even = algorithm in ("ring", "pairwise", "hierarchical") or (algorithm.endswith("doubling") and n.bit_count() == 1)
     alone = flows.select("size_bytes", "ideal_fct_ps").collect()
     if alone.is_empty():
         return None

@@ -19,6 +19,11 @@ pub struct Collective {
     /// broadcast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<CollectiveAlgorithm>,
+    /// algorithm = hierarchical: ranks of a group, those of a server. They are neighbours by number. Default topology rail: the GPUs of a
+    /// server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65536))]
+    pub within: Option<u32>,
     /// Payload; what of stands at each operation.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1TB"))]
     pub size: Quantity<Bytes>,
@@ -92,6 +97,8 @@ pub enum CollectiveAlgorithm {
     /// all-to-all: each posts all that it sends at once, and the NIC shares its link among them. What NCCL does (sends and receives in
     /// one group), and "basic linear" of Open MPI. broadcast: one rank after the other.
     Linear,
+    /// all-reduce: parts go around within each server, then each part among the servers, then around within each server again.
+    Hierarchical,
 }
 
 /// The host of each rank.

@@ -170,7 +170,7 @@ impl Reader {
     }
 
     fn collective(&mut self, line: &Line<'_>) -> Result<(), LineError> {
-        line.only(3, &["bytes", "algorithm", "group", "root"])?;
+        line.only(3, &["bytes", "algorithm", "within", "group", "root"])?;
         let id = line.id()?;
         let op = Op::from_str(line.words.get(2).unwrap_or(&"")).map_err(|known| {
             line.error(format!("`{}` is not {known}", shown(line.words.get(2).unwrap_or(&"nothing"))))
@@ -331,13 +331,25 @@ impl Reader {
 const AFTER: &str = "after needs `sent`, `acked`, `received`, `done` or `task` and a number";
 
 fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, LineError> {
-    let Some(text) = line.value::<String>("algorithm", "a name")? else { return Ok(op.algorithms()[0]) };
-    let found = Algorithm::from_str(&text).ok().filter(|algorithm| op.algorithms().contains(algorithm));
-    let Some(algorithm) = found else {
+    let text = line.value::<String>("algorithm", "a name")?.unwrap_or(op.algorithms()[0].name().to_owned());
+    let found = Algorithm::from_str(&text).ok().filter(|algorithm| algorithm.is_for(op));
+    let Some(mut algorithm) = found else {
         let names: Vec<&str> = op.algorithms().iter().map(|algorithm| algorithm.name()).collect();
         let (text, op, names) = (shown(&text), op.name(), names.join(", "));
         return Err(line.error(format!("`{text}` is no algorithm for {op}; there are {names}")));
     };
+    let within: Option<u32> = line.value("within", "a number of ranks")?;
+    match (&mut algorithm, within) {
+        (Algorithm::Hierarchical(group), Some(size)) if size > 0 && members.is_multiple_of(size as usize) => {
+            *group = size;
+        }
+        (Algorithm::Hierarchical(_), _) => {
+            let what = format!("hierarchical needs `within` and a number that divides {members} ranks");
+            return Err(line.error(what));
+        }
+        (_, Some(_)) => return Err(line.error("`within` is for hierarchical".to_owned())),
+        _ => {}
+    }
     if !algorithm.does(op, members) {
         let (name, op) = (algorithm.name(), op.name());
         let what = format!("{name} does an {op} only among a power of two, not {members} ranks; take ring");

@@ -8,6 +8,7 @@
 //! | halving-doubling | a reduce-scatter by halves of halves, an allgather back; of others than a power of two the rest is folded first | the same, §4.5 (Rabenseifner's algorithm) |
 //! | pairwise | round k: i to i + k, from i - k | the same, §4.3 |
 //! | ring | every round: i to i + 1 | Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations (2009) |
+//! | hierarchical | a reduce-scatter by rings within groups of members, a ring all-reduce among those of one place in each group, an all-gather within groups | Mikami et al.: Massively Distributed SGD (2018), 2D-Torus all-reduce |
 //! | linear | an all-to-all: each posts all that it sends at once; else the root sends one after the other | Open MPI's "basic linear" all-to-all (coll/base); NCCL's grouped sends |
 //!
 //! Within a round a member sends when it has sent and received all of the rounds before it; linear has one round. What it computes takes no time.
@@ -58,6 +59,8 @@ pub enum Algorithm {
     Ring,
     /// See the table above.
     Linear,
+    /// See the table above; so many members are a group.
+    Hierarchical(u32),
 }
 
 const OPS: [(&str, Op); 9] = [
@@ -72,7 +75,7 @@ const OPS: [(&str, Op); 9] = [
     ("reduce-scatter", Op::ReduceScatter),
 ];
 
-const ALGORITHMS: [(&str, Algorithm); 7] = [
+const ALGORITHMS: [(&str, Algorithm); 8] = [
     ("dissemination", Algorithm::Dissemination),
     ("binomial", Algorithm::Binomial),
     ("recursive-doubling", Algorithm::RecursiveDoubling),
@@ -80,6 +83,7 @@ const ALGORITHMS: [(&str, Algorithm); 7] = [
     ("pairwise", Algorithm::Pairwise),
     ("ring", Algorithm::Ring),
     ("linear", Algorithm::Linear),
+    ("hierarchical", Algorithm::Hierarchical(0)),
 ];
 
 fn parse<T: Copy>(table: &[(&str, T)], text: &str) -> Result<T, String> {
@@ -115,12 +119,12 @@ impl Op {
     /// The algorithms for it; the first is the default.
     pub const fn algorithms(self) -> &'static [Algorithm] {
         use Algorithm::{
-            Binomial, Dissemination, HalvingDoubling, Linear, Pairwise, RecursiveDoubling, Ring,
+            Binomial, Dissemination, HalvingDoubling, Hierarchical, Linear, Pairwise, RecursiveDoubling, Ring,
         };
         match self {
             Self::Barrier => &[Dissemination, Binomial],
             Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter => &[Binomial, Linear],
-            Self::Allreduce => &[Ring, RecursiveDoubling, HalvingDoubling, Binomial],
+            Self::Allreduce => &[Ring, RecursiveDoubling, HalvingDoubling, Binomial, Hierarchical(0)],
             Self::Allgather => &[Ring, RecursiveDoubling],
             Self::Alltoall => &[Linear, Pairwise],
             Self::ReduceScatter => &[Ring],
@@ -136,7 +140,15 @@ impl Op {
 impl Algorithm {
     /// Its name in files.
     pub fn name(self) -> &'static str {
-        name(&ALGORITHMS, &self)
+        match self {
+            Self::Hierarchical(_) => name(&ALGORITHMS, &Self::Hierarchical(0)),
+            _ => name(&ALGORITHMS, &self),
+        }
+    }
+
+    /// Whether it is one for `op`.
+    pub fn is_for(self, op: Op) -> bool {
+        op.algorithms().iter().any(|known| known.name() == self.name())
     }
 
     /// Messages of `op` among `n` members.
@@ -152,6 +164,10 @@ impl Algorithm {
             (_, Self::Dissemination | Self::RecursiveDoubling) => n * rounds,
             (Op::Barrier | Op::Allreduce, Self::Binomial) => 2 * tree,
             (Op::Allreduce, Self::Ring) => 2 * around,
+            (_, Self::Hierarchical(group)) => {
+                let group = u64::from(group.max(1));
+                2 * n * (group - 1 + (n / group).saturating_sub(1))
+            }
             (Op::Alltoall, Self::Linear) | (_, Self::Ring | Self::Pairwise) => around,
             (_, Self::Binomial | Self::Linear) => tree,
         }
@@ -159,7 +175,11 @@ impl Algorithm {
 
     /// Whether it does `op` among `n` members.
     pub const fn does(self, op: Op, n: usize) -> bool {
-        !(matches!(op, Op::Allgather) && matches!(self, Self::RecursiveDoubling)) || n.is_power_of_two()
+        match (op, self) {
+            (Op::Allgather, Self::RecursiveDoubling) => n.is_power_of_two(),
+            (_, Self::Hierarchical(group)) => group > 0 && n.is_multiple_of(group as usize),
+            _ => true,
+        }
     }
 }
 
@@ -208,6 +228,7 @@ impl Taken<'_> {
                 });
             }
             (Op::Allreduce, Algorithm::HalvingDoubling) => self.folded(Self::halve_and_double),
+            (Op::Allreduce, Algorithm::Hierarchical(group)) => self.within_and_among(group as usize),
             (Op::Allreduce, _) => {
                 self.ring(|member, round| part(bytes, n, (member + n - round) % n));
                 self.ring(|member, round| part(bytes, n, (member + 1 + n - round) % n));
@@ -295,10 +316,31 @@ impl Taken<'_> {
     /// Members but one rounds to the next member; bytes by member and round.
     fn ring(&mut self, bytes: impl Fn(usize, usize) -> u64) {
         let n = self.members.len();
-        for round in 0..n.saturating_sub(1) {
-            let sends = (0..n).map(|member| (member, (member + 1) % n, bytes(member, round)));
+        self.rings(n, |member| (member + 1) % n, bytes);
+    }
+
+    /// Rings of `size` members each, all at the same time: which one is next to a member, bytes by member and round.
+    fn rings(&mut self, size: usize, next: impl Fn(usize) -> usize, bytes: impl Fn(usize, usize) -> u64) {
+        for round in 0..size.saturating_sub(1) {
+            let sends = (0..self.members.len()).map(|member| (member, next(member), bytes(member, round)));
             self.exchange(&sends.collect::<Vec<_>>());
         }
+    }
+
+    /// A reduce-scatter in each group of `size` neighbours, an all-reduce of each part among those who have it, and everything back.
+    fn within_and_among(&mut self, size: usize) {
+        let (total, groups) = (self.bytes, self.members.len() / size);
+        let (group, place) = (move |member: usize| member / size, move |member: usize| member % size);
+        let beside = move |member| group(member) * size + (place(member) + 1) % size;
+        let across = move |member| (group(member) + 1) % groups * size + place(member);
+        // The part that a member has the sum of, when all rounds within its group are done.
+        let own = move |member| part(total, size, (place(member) + 1) % size);
+        self.rings(size, beside, |member, round| part(total, size, (place(member) + size - round) % size));
+        for ahead in 0..2 {
+            let number = move |member, round| (group(member) + ahead + groups - round) % groups;
+            self.rings(groups, across, |member, round| part(own(member), groups, number(member, round)));
+        }
+        self.rings(size, beside, |member, round| part(total, size, (place(member) + 1 + size - round) % size));
     }
 
     /// A round of recursive doubling among the first `n` of the members as `member` numbers them.

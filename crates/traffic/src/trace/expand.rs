@@ -325,6 +325,43 @@ mod tests {
     }
 
     #[test]
+    fn a_hierarchical_allreduce_sends_halves_to_the_neighbour_and_quarters_to_the_other_group() {
+        // Groups {0, 1} and {2, 3}: 400 B in halves within, each half in two parts among those of a place, there and back.
+        let within = |from, to| (from, to, 200);
+        let among = |from, to| (from, to, 100);
+        let mut expected: Vec<_> = [(0, 1), (1, 0), (2, 3), (3, 2)]
+            .into_iter()
+            .flat_map(|(from, to)| [within(from, to); 2])
+            .chain([(0, 2), (2, 0), (1, 3), (3, 1)].into_iter().flat_map(|(from, to)| [among(from, to); 2]))
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(sent(Op::Allreduce, Algorithm::Hierarchical(2), 4, 400), expected);
+    }
+
+    #[test]
+    fn groups_of_one_or_of_all_are_a_ring() {
+        for n in [2, 3, 6] {
+            let ring = sent(Op::Allreduce, Algorithm::Ring, n, 6000);
+            assert_eq!(sent(Op::Allreduce, Algorithm::Hierarchical(1), n, 6000), ring);
+            assert_eq!(sent(Op::Allreduce, Algorithm::Hierarchical(n), n, 6000), ring);
+        }
+    }
+
+    #[test]
+    fn every_member_sends_the_least_that_an_allreduce_needs_whatever_the_groups() {
+        // 2 (n - 1) / n of the size: 2 (g - 1) / g within, and 2 (k - 1) / k of a g-th among k groups.
+        for (n, group) in [(4, 2), (6, 2), (6, 3), (12, 4)] {
+            let algorithm = Algorithm::Hierarchical(group);
+            let found = sent(Op::Allreduce, algorithm, n, 12_000);
+            assert_eq!(found.len() as u64, algorithm.messages(Op::Allreduce, n.into()));
+            for rank in 0..n {
+                let sum: u64 = found.iter().filter(|(from, ..)| *from == rank).map(|(.., bytes)| bytes).sum();
+                assert_eq!(sum, 2 * u64::from(n - 1) * 12_000 / u64::from(n), "{n} {group} {rank}");
+            }
+        }
+    }
+
+    #[test]
     fn a_binomial_broadcast_from_rank_1_of_four_goes_two_away_first() {
         // places 0 1 2 3 are the ranks 1 2 3 0: 0 -> 2, then 0 -> 1 and 2 -> 3
         assert_eq!(sent(Op::Bcast, Algorithm::Binomial, 4, 50), [(1, 2, 50), (1, 3, 50), (3, 0, 50)]);

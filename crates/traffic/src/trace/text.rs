@@ -3,7 +3,7 @@ use std::fmt::{self, Display, Formatter};
 
 use backwater_units::Span;
 
-use super::{Act, Call, Collective, Dependency, Peer, Ready, Trace};
+use super::{Act, Algorithm, Call, Collective, Dependency, Peer, Ready, Trace};
 
 /// The first line of a file.
 pub(crate) const HEADER: &str = "backwater-trace 1";
@@ -41,6 +41,9 @@ impl Trace {
         let (id, op, algorithm) = (collective.id, collective.op, collective.algorithm.name());
         let group = &self.groups[collective.group as usize];
         write!(out, "collective {id} {} bytes {} algorithm {algorithm}", op.name(), collective.bytes.get())?;
+        if let Algorithm::Hierarchical(members) = collective.algorithm {
+            write!(out, " within {members}")?;
+        }
         if group.id > 0 {
             write!(out, " group {}", group.id)?;
         }

@@ -13,14 +13,14 @@ const MOST_TOKENS: u64 = 100_000_000;
 /// The messages of all iterations; their steps go to the context.
 pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Option<Vec<Flow>> {
     let settings = entry.context.settings;
-    let Workload::Collective(Collective { op, algorithm, size, iterations, ranks, hosts, placement, .. }) =
+    let Workload::Collective(Collective { op, algorithm, within, size, iterations, ranks, hosts, placement, .. }) =
         &settings.traffic[entry.index].workload
     else {
         return None;
     };
     let hosts = placed(entry, hosts, *ranks, *placement, group, seed)?;
     let count = hosts.len() as u32;
-    let (op, algorithm) = algorithm_of(entry, *op, *algorithm, count)?;
+    let (op, algorithm) = algorithm_of(entry, *op, *algorithm, *within, count)?;
     let (experts, latency, compute) = experts(entry)?;
     let (size, times) = (size.0, *iterations);
     let of = Iterations { op, algorithm, ranks: count, size, times, latency, compute, experts };
@@ -90,6 +90,7 @@ fn algorithm_of(
     entry: &mut Entry<'_, '_>,
     op: CollectiveOp,
     algorithm: Option<CollectiveAlgorithm>,
+    within: Option<u32>,
     ranks: u32,
 ) -> Option<(Op, Algorithm)> {
     let name = op;
@@ -100,6 +101,11 @@ fn algorithm_of(
         CollectiveOp::AllToAll | CollectiveOp::MoeAllToAll => Op::Alltoall,
         CollectiveOp::Broadcast => Op::Bcast,
     };
+    if within.is_some() && algorithm != Some(CollectiveAlgorithm::Hierarchical) {
+        let help = "remove this line, or give algorithm = \"hierarchical\"";
+        entry.report("within", "within is of algorithm = hierarchical", "no groups here", help);
+        return None;
+    }
     let Some(algorithm) = algorithm else { return Some((op, op.algorithms()[0])) };
     let wanted = match algorithm {
         CollectiveAlgorithm::Ring => Algorithm::Ring,
@@ -108,11 +114,18 @@ fn algorithm_of(
         CollectiveAlgorithm::RecursiveDoubling => Algorithm::RecursiveDoubling,
         CollectiveAlgorithm::Pairwise => Algorithm::Pairwise,
         CollectiveAlgorithm::Linear => Algorithm::Linear,
+        CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical(group(entry, within)?),
     };
-    if !op.algorithms().contains(&wanted) {
+    if !wanted.is_for(op) {
         let words: Vec<&str> = op.algorithms().iter().map(|algorithm| word(*algorithm)).collect();
         let message = format!("no {} is done by {}", text(name), word(wanted));
         entry.report("algorithm", message, format!("one of {}", words.join(", ")), "or leave it out");
+        return None;
+    }
+    if let (Algorithm::Hierarchical(size), false) = (wanted, wanted.does(op, ranks as usize)) {
+        let message = format!("groups of {size} ranks, and there are {ranks}");
+        let help = "give a number that divides the number of ranks";
+        entry.report(if within.is_some() { "within" } else { "ranks" }, message, "does not divide", help);
         return None;
     }
     if !wanted.does(op, ranks as usize) {
@@ -123,6 +136,18 @@ fn algorithm_of(
     Some((op, wanted))
 }
 
+/// Ranks of a group of a hierarchical collective.
+fn group(entry: &mut Entry<'_, '_>, within: Option<u32>) -> Option<u32> {
+    if let (None, Shape::Rail { gpus, .. }) = (within, &entry.context.settings.topology.shape) {
+        return Some(*gpus);
+    }
+    if within.is_none() {
+        let help = "give within = the number of ranks of a server";
+        entry.report("algorithm", "hierarchical needs the size of its groups", "no servers here", help);
+    }
+    within
+}
+
 const fn word(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::Binomial => "tree",
@@ -131,6 +156,7 @@ const fn word(algorithm: Algorithm) -> &'static str {
         Algorithm::Pairwise => "pairwise",
         Algorithm::Linear => "linear",
         Algorithm::Ring => "ring",
+        Algorithm::Hierarchical(_) => "hierarchical",
         Algorithm::Dissemination => "dissemination",
     }
 }

@@ -15,7 +15,7 @@ from backwater.errors import UsageError
 from backwater.view import network, spans, truth
 from backwater.view.collect import packed
 from backwater.view.encode import Columns, pack
-from backwater.view.page import differences
+from backwater.view.page import differences, differing
 from view_reader import Shown, read
 
 if TYPE_CHECKING:
@@ -291,3 +291,84 @@ def test_two_runs_side_by_side_are_titled_by_what_differs(tmp_path: Path) -> Non
     # What the words of the head tell already is not told again.
     assert differences([plain, other]) == ["", ""]
     assert differences([plain]) == [""]
+
+
+_RING = """profile = "ideal"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+[cc]
+kind = "none"
+[[traffic]]
+name = "ring"
+kind = "collective"
+op = "all-gather"
+size = "100KB"
+iterations = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    file = tmp_path_factory.mktemp("ring") / "ring.toml"
+    file.write_text(_RING)
+    return backwater.run(file, out=file.parent / "out")
+
+
+def test_a_collective_has_a_lane_with_its_iterations_and_in_it_the_messages_of_each_rank(ring: Results) -> None:
+    found = read(packed(ring))
+    lanes, words = found.header["lanes"], found.header["lane_words"]
+    assert [(lane["name"], lane["of"]) for lane in lanes] == [("ring", -1), *((f"h{i}", 0) for i in range(4))]
+    rows = found.table("lanes")
+    whole = [(words[int(row["word"])], row["start"], row["start"] + row["length"]) for row in rows if row["lane"] == 0]
+    known = ring.collectives.select("start_ps", "end_ps").collect().rows()
+    assert [name for name, *_ in whole] == ["iteration 0", "iteration 1"]
+    for (_, *times), expected in zip(whole, known, strict=True):
+        assert times == [ps // found.header["tick_ps"] for ps in expected]
+    # A ring of four ranks: each sends three messages in an iteration, one after the other.
+    for lane in range(1, 5):
+        mine = [row for row in rows if row["lane"] == lane]
+        assert [words[int(row["word"])] for row in mine] == [f"message {number}" for number in range(1, 7)]
+        ends = [row["start"] + row["length"] for row in mine]
+        assert all(end <= row["start"] + 1 for end, row in zip(ends, mine[1:], strict=False))
+
+
+def test_the_summary_has_the_times_of_collectives_and_of_flows_with_how_many_there_are(ring: Results) -> None:
+    summary = read(packed(ring)).header["summary"]
+    assert dict(summary["totals"])["flows finished"] == "24 of 24"
+    assert dict(summary["totals"])["PAUSEs"] == "0"
+    tables = {table["title"]: table for table in summary["tables"]}
+    # 24 flows are too few for a p99: it is the largest of them, and says so.
+    assert tables["Slowdown"]["rows"] == [["ring", "24", "1.00", "1.00 (max of 24)"]]
+    (row,) = tables["Collectives"]["rows"]
+    # It was alone, and each step waits for the one before: nothing could be faster.
+    assert row[1] == row[2] == row[3]
+    assert ["network", "star, 4 hosts, 1 switch"] in summary["settings"]
+
+
+def test_flows_that_the_page_does_not_list_are_in_what_it_tells_of_all(
+    ring: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backwater.view.flows.MOST_FLOWS", 5)
+    found = read(packed(ring))
+    assert len(found.columns["flows.flow"]) == 5
+    end_us = found.header["end_ps"] / 1e6
+    mean = sum(found.columns["load.mbps"]) / len(found.columns["load.mbps"])
+    # All that was received, over the time of the run; the collective moves 24 messages of 100 KB.
+    assert mean * end_us / 8 == pytest.approx(24 * 100_000, rel=1e-3)
+    assert max(found.columns["load.flows"]) == pytest.approx(4, rel=1e-6)
+
+
+def test_two_runs_say_in_which_settings_they_differ_what_happens_first(tmp_path: Path) -> None:
+    file = tmp_path / "quiet.toml"
+    file.write_text(_QUIET)
+    plain = backwater.run(file, out=tmp_path / "plain")
+    overrides = ["switch.load-balancing=spray", "probe.sample=5us", "run.seed=2"]
+    other = backwater.run(file, out=tmp_path / "other", overrides=overrides)
+    found = differing([plain, other])
+    assert ("switch.load-balancing", "ecmp", "spray") in found
+    assert ("run.seed", "1", "2") in found
+    assert found[-1][0] == "probe.sample"
+    assert differing([plain]) == []

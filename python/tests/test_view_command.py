@@ -124,7 +124,7 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own(isolated: Blame, covere
     view = Results(isolated.results.folder).view(beside=covered.results)
     shown = view._repr_html_()
     assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;')
-    assert 'sandbox="allow-scripts"' in shown
+    assert 'sandbox="allow-scripts allow-downloads"' in shown
     assert shown.count("<") == 2
     assert len(runs_in(view.html)) == 2
     with pytest.raises(UsageError, match="one run, or two"):

@@ -1,5 +1,5 @@
 // The page in Chromium, from a file, as a user opens it.
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -130,12 +130,13 @@ test("a click on a link shows its port, and from there a flow that fed it, with 
 
 test("two runs stand side by side on one clock: ECN takes P2 for congested, TCD leaves it open", async () => {
   const found = await open(page("two", ecn, tcd));
-  expect(await found.locator("section").count()).toBe(2);
-  const [left, right] = await Promise.all([0, 1].map((i) => found.locator("section").nth(i).boundingBox()));
+  expect(await found.locator(".runs section").count()).toBe(2);
+  expect(await found.getByRole("group", { name: "What the two runs differ in" }).innerText()).toMatch(/switch\.detector\.kind\s+red\s+tcd/);
+  const [left, right] = await Promise.all([0, 1].map((i) => found.locator(".runs section").nth(i).boundingBox()));
   expect(left!.y).toBe(right!.y);
   for (let i = 0; i < 8; i++) await found.keyboard.press("Shift+ArrowRight");
   await found.screenshot({ path: join(shots, "two.png") });
-  await found.locator("section h2 button").nth(1).click();
+  await found.locator(".runs section h2 button").nth(1).click();
   await found.locator("aside").getByRole("button", { name: "P2 L0->T2" }).click();
   await found.getByRole("button", { name: "the chosen root's queue and flows" }).click();
   expect(await found.locator("aside .now").innerText()).toMatch(/paused|undetermined/);
@@ -277,5 +278,65 @@ test("an error that nobody caught is told in place of the page", async () => {
   const text = await found.locator("[role=alert]").innerText();
   expect(text).toContain("The page cannot be drawn");
   expect(text).toContain("the sky fell");
+  await found.close();
+});
+
+test("what is shown is saved as a picture, and as a film from now on", async () => {
+  const found = await open(page("saved", tcd));
+  const saved = async (press: () => Promise<void>): Promise<[string, Buffer]> => {
+    const [download] = await Promise.all([found.waitForEvent("download"), press()]);
+    return [download.suggestedFilename(), readFileSync(await download.path())];
+  };
+  const [name, png] = await saved(() => found.getByRole("button", { name: "picture" }).click());
+  expect(name).toMatch(/^multi-congestion-points.*-[\d.]+ms\.png$/);
+  writeFileSync(join(shots, "saved.png"), png);
+  expect([...png.subarray(0, 4)]).toEqual([0x89, 0x50, 0x4e, 0x47]);
+  // As wide as the network, with a margin on either side, and higher, for the legend, the title and the timeline.
+  const fabric = (await found.locator(".fabric canvas").boundingBox())!;
+  expect(png.readUInt32BE(16)).toBe(Math.round(fabric.width) + 28);
+  expect(png.readUInt32BE(20)).toBeGreaterThan(fabric.height + 100);
+  const begin = await now(found);
+  await found.getByRole("button", { name: "film" }).click();
+  await found.waitForTimeout(1500);
+  const [film, webm] = await saved(() => found.getByRole("button", { name: "stop film" }).click());
+  writeFileSync(join(shots, film.replace(/.*-/, "film-")), webm);
+  expect(film).toMatch(/\.webm$/);
+  // The head of Matroska, and more than a picture at rest.
+  expect([...webm.subarray(0, 4)]).toEqual([0x1a, 0x45, 0xdf, 0xa3]);
+  expect(webm.length).toBeGreaterThan(10_000);
+  expect(await now(found)).toBeGreaterThan(begin);
+  await found.close();
+});
+
+test("a run without a PAUSE opens where flows are under way, with its collective as a lane that opens, and a summary", async () => {
+  const found = await open(page("collective", run("collective", "scenarios/allreduce.toml")));
+  const flows = found.locator(".names li", { hasText: "flows" });
+  expect(await flows.innerText()).toContain("≤ 32");
+  const lanes = found.locator(".names li");
+  const before = await lanes.count();
+  await found.getByRole("button", { name: "gradients" }).click();
+  // 32 ranks in 16 groups.
+  expect(await lanes.count()).toBe(before + 16);
+  const text = await found.getByRole("region", { name: "Summary" }).innerText();
+  for (const part of ["3 968 of 3 968", "Collectives", "Slowdown", "Settings"]) expect(text).toContain(part);
+  await found.screenshot({ path: join(shots, "collective.png") });
+  await found.close();
+});
+
+test("a host is found, has a card, and is zoomed to; the search stays", async () => {
+  const found = await open(page("host", tcd));
+  const search = found.locator("input[type=search]");
+  await search.fill("r1");
+  await search.press("Enter");
+  expect(await found.locator("aside h3").first().innerText()).toMatch(/^R1\s+host/);
+  expect(await found.locator("aside").innerText()).toContain("T2->R1");
+  expect(await search.isVisible()).toBe(true);
+  const fit = found.getByRole("button", { name: "fit" });
+  expect(await fit.isDisabled()).toBe(true);
+  await found.getByRole("button", { name: "to chosen" }).click();
+  expect(await fit.isEnabled()).toBe(true);
+  await search.blur();
+  await found.keyboard.press("f");
+  expect(await fit.isDisabled()).toBe(true);
   await found.close();
 });

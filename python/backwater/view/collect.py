@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from backwater.common import codes
 from backwater.common.late import np, pl
 from backwater.results import Results
 from backwater.results.folder import RECORDED_BY
-from backwater.view import flows, network, series, spans, truth
+from backwater.view import flows, lanes, network, series, spans, summary, truth
 from backwater.view.encode import Columns, pack
 from backwater.view.network import Network
 
@@ -28,10 +29,10 @@ STATES = ("non-congestion", "congestion", "undetermined", "judging")
 #: What the page lacks without a table.
 _MISSING = (
     ("pauses", "when ports were paused"),
-    ("states", "what the detectors said"),
+    ("states", "the states of the detectors"),
     ("marks", "which packets were marked"),
     ("holds", "congestion trees, culprits and victims"),
-    ("samples", "queues between the events that tell them"),
+    ("samples", "how long the queues were at regular times"),
 )
 
 
@@ -55,8 +56,17 @@ class _Run:
         spans.add(self.columns, table, kept.sort("port", "start"), self.tick_ps, others)
 
 
-def packed(results: Results, title: str = "") -> bytes:
-    """The run as the page wants it; `title` says what it is beside another run."""
+def packed(
+    results: Results,
+    title: str = "",
+    differs: Sequence[tuple[str, str, str]] = (),
+    alone: Mapping[str, Results] | None = None,
+) -> bytes:
+    """The run as the page wants it.
+
+    `title` says what it is beside another run, `differs` the settings in which the two differ. `alone` are runs in
+    which one application sent alone.
+    """
     end_ps = max(1, int(results.meta["sim_time_ps"]))
     run = _Run(results, TICK_PS * (1 + end_ps // (TICK_PS * _MOST_TICKS)), end_ps)
     blame = _blame(run)
@@ -75,6 +85,10 @@ def packed(results: Results, title: str = "") -> bytes:
     series.add_rates(run.columns, results, run.tick_ps)
     listed, total = flows.chosen(results, blame)
     traffic = flows.add(run.columns, listed, blame, run.tick_ps)
+    if listed.height < total:
+        series.add_load(run.columns, results, end_ps, run.tick_ps)
+    jobs = lanes.of(results, end_ps)
+    jobs.add(run.columns, run.tick_ps)
     opening = _add_truth(run, fabric, blame, listed, points)
     header = {
         "backwater": str(results.meta.get("version", backwater.__version__)),
@@ -99,6 +113,10 @@ def packed(results: Results, title: str = "") -> bytes:
         "opening": opening,
         "rest": run.rest,
         "missing": _missing(results),
+        "summary": summary.of(results, alone or {}, fabric.sizes),
+        "differs": list(differs),
+        "lanes": jobs.named,
+        "lane_words": jobs.words,
         "notes": [*run.notes, *(caveat.message for caveat in codes.told(results.meta))],
     }
     return pack(header, run.columns)

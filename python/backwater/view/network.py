@@ -23,6 +23,13 @@ class Network:
     nodes: list[str]
     ports: pl.DataFrame
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many hosts, which have one link, and how many switches there are."""
+        ports = self.ports.filter(~pl.col("is_drain")).group_by("node_index").len()["len"]
+        hosts = int((ports == 1).sum())
+        return hosts, len(self.nodes) - hosts
+
     def numbers(self, keys: pl.Series) -> NDArray[np.int64]:
         """The ports' numbers from their keys; -1 for a key that is none."""
         known = self.ports["key"].to_numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backwater.analysis.blame.tables import read
-from backwater.common.late import pl
+from backwater.common.late import NDArray, np, pl
 from backwater.results import Results
 from backwater.view.encode import Columns
 from backwater.view.network import Network, key_of
@@ -96,3 +96,28 @@ def add_rates(columns: Columns, results: Results, tick_ps: int) -> None:
     columns.add("rates.flow", frame["flow"].to_numpy(), delta=True)
     columns.add("rates.time", (frame["time_ps"] // tick_ps).to_numpy(), delta=True)
     columns.add("rates.mbps", (frame["rate_bps"] // 1_000_000).to_numpy())
+
+
+def add_load(columns: Columns, results: Results, end_ps: int, tick_ps: int) -> None:
+    """Put into the columns how many flows were under way in each bin, and what they moved at their mean rates."""
+    wanted = ["start_ps", "finish_ps", "received_bytes"]
+    frame = read(results, "flows", wanted).filter(pl.col("start_ps") < end_ps)
+    start = frame["start_ps"].cast(pl.Float64).to_numpy()
+    end = frame["finish_ps"].fill_null(end_ps).cast(pl.Float64).to_numpy()
+    edges = np.linspace(0, end_ps, BINS + 1)
+    mbps = frame["received_bytes"].cast(pl.Float64).to_numpy() * 8e6 / np.maximum(end - start, 1)
+    width = end_ps / BINS
+    for name, weight in (("flows", np.ones_like(start)), ("mbps", mbps)):
+        covered = _until(edges, start, weight) - _until(edges, end, weight)
+        columns.add(f"load.{name}", np.maximum(np.diff(covered) / width, 0).astype(np.float32))
+    columns.add("load.time", (edges[:-1] // tick_ps).astype(np.int64), delta=True)
+
+
+def _until(edges: NDArray[np.float64], times: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each edge the sum of weights of these times, each times how long before the edge it is."""
+    order = np.argsort(times)
+    summed = np.concatenate([[0.0], np.cumsum(weight[order])])
+    weighted = np.concatenate([[0.0], np.cumsum((weight * times)[order])])
+    before = np.searchsorted(times[order], edges)
+    found: NDArray[np.float64] = edges * summed[before] - weighted[before]
+    return found

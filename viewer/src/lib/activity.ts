@@ -14,7 +14,10 @@ export interface Row {
   curves: { values: Float64Array; colour: "queue" | "faint" | State }[];
 }
 
-/** The rows of a run until a time in ticks. The first three say most: of two runs there is room for no more. */
+/** The names of rows, those that say most first. */
+export const ORDER = ["longest queue", "ports paused", "marks", "all queues", "throughput", "flows"];
+
+/** The rows of a run until a time in ticks. */
 export function rows(run: Run, bins: number, until: number): Row[] {
   const found: Row[] = [];
   const waiting = queues(run, bins, until);

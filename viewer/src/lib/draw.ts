@@ -74,7 +74,8 @@ export function line(scene: Pick<Scene, "layout" | "run">, frame: Frame, port: n
 /** The links and nodes at rest. */
 export function drawGround(c: CanvasRenderingContext2D, scene: Pick<Scene, "run" | "layout" | "theme">, frame: Frame): void {
   const { run, theme } = scene;
-  c.clearRect(0, 0, frame.width, frame.height);
+  c.fillStyle = theme.ground;
+  c.fillRect(0, 0, frame.width, frame.height);
   // Many links would be one grey.
   c.globalAlpha = Math.max(0.3, Math.min(1, 2000 / Math.max(1, run.ports)));
   c.strokeStyle = theme.link;
@@ -151,14 +152,15 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
   const dims = scene.tree.length > 0;
   const dim = Math.max(0.15, Math.min(0.45, 700 / Math.max(1, run.ports)));
   const lists: Record<State, number[]>[] = [blank(), blank()];
-  const bars: [number, State, number][] = [];
+  const bars: Record<State, [number, number][]>[] = [blank(), blank()];
   for (const port of run.lively) {
-    const list = lists[dims && !inTree.has(port) ? 1 : 0];
+    const other = dims && !inTree.has(port) ? 1 : 0;
+    const list = lists[other];
     const verdict = run.verdict(port, time, lens);
     if (verdict !== State.Free) list[verdict].push(port);
     if (run.paused(port, time)) list[State.Paused].push(port);
     const queue = run.queue(port, time);
-    if (queue > 0) bars.push([port, verdict, queue]);
+    if (queue > 0) bars[other][verdict].push([port, queue]);
   }
   for (const dimmed of [1, 0]) {
     c.globalAlpha = dimmed ? dim : 1;
@@ -171,38 +173,34 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
     }
   }
   c.setLineDash([]);
-  for (const [port, state, queue] of bars) {
-    c.globalAlpha = dims && !inTree.has(port) ? dim : 1;
-    drawQueue(c, scene, frame, port, state, queue);
+  c.lineWidth = Math.max(3, Math.min(9, 2.6 * aside(scene, frame)));
+  for (const dimmed of [1, 0]) {
+    c.globalAlpha = dimmed ? dim : 1;
+    for (const state of [State.Free, State.Undetermined, State.Congested]) {
+      c.strokeStyle = state === State.Free ? theme.queue : theme.state[state];
+      // All of a colour at once: thousands of strokes of their own would take long.
+      c.beginPath();
+      for (const [port, queue] of bars[dimmed][state]) traceQueue(c, scene, frame, port, queue);
+      c.stroke();
+    }
   }
   c.globalAlpha = 1;
 }
 
-function blank(): Record<State, number[]> {
+function blank<T>(): Record<State, T[]> {
   return { [State.Free]: [], [State.Congested]: [], [State.Undetermined]: [], [State.Paused]: [] };
 }
 
 /** A queue as a bar that grows from its port along the link, by the square root; the longest of the run takes two fifths. */
-function drawQueue(
-  c: CanvasRenderingContext2D,
-  scene: Scene,
-  frame: Frame,
-  port: number,
-  state: State,
-  queue: number,
-): void {
+function traceQueue(c: CanvasRenderingContext2D, scene: Scene, frame: Frame, port: number, queue: number): void {
   const [a, b] = line(scene, frame, port);
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   const share = 0.4 * Math.sqrt(queue / Math.max(1, scene.run.peakQueue));
-  if (share * length < 1) return;
+  if (share * length < 2) return;
   const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
   const lead = Math.min(8, length * 0.1);
-  c.strokeStyle = state === State.Free ? scene.theme.queue : scene.theme.state[state];
-  c.lineWidth = Math.max(3, Math.min(9, 2.6 * aside(scene, frame)));
-  c.beginPath();
   c.moveTo(a.x + ux * lead, a.y + uy * lead);
   c.lineTo(a.x + ux * (lead + share * length), a.y + uy * (lead + share * length));
-  c.stroke();
 }
 
 /** Half the width of a switch's box. */

@@ -47,6 +47,8 @@ export class Run {
   readonly roots: Root[];
   /** Ports that have data of queues and the longest of all queues, for bars. */
   readonly peakQueue: number;
+  private readonly times: Column;
+  private readonly lengths: Column;
   private readonly queueBy: ByPort;
   private readonly marksBy: ByPort;
   private readonly waitsBy: ByPort;
@@ -73,6 +75,7 @@ export class Run {
     this.long = this.spans("long");
     this.held = this.spans("held");
     this.trees = this.spans("trees");
+    [this.times, this.lengths] = [this.column("queues.time"), this.column("queues.bytes")];
     this.queueBy = new ByPort(this.column("queues.port"), ports);
     this.marksBy = new ByPort(this.column("marks.port"), ports);
     const flows = this.column("flows.flow");
@@ -194,7 +197,7 @@ export class Run {
   /** Bytes in a port's queue at a time: between known points that are close, else 0. */
   queue(port: number, time: number): number {
     const [from, to] = this.queueRows(port);
-    const next = after(this.column("queues.time"), from, to, time);
+    const next = after(this.times, from, to, time);
     return next === from ? 0 : this.between(next - 1, to, time);
   }
 
@@ -205,8 +208,7 @@ export class Run {
 
   /** Bytes in a queue at a time from its point in row `last` to the next one; its rows end at `to`. */
   between(last: number, to: number, time: number): number {
-    const times = this.column("queues.time");
-    const bytes = this.column("queues.bytes");
+    const { times, lengths: bytes } = this;
     const next = last + 1;
     if (next === to) return time - times[last] < this.stale ? bytes[last] : 0;
     const gap = times[next] - times[last];

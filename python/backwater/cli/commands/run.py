@@ -168,12 +168,12 @@ def _estimate(plan: Plan, jobs: int | None, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def _pages(outcomes: Sequence[Outcome], quiet: bool) -> None:
-    """Write the page of each run."""
+def _pages(outcomes: Sequence[Outcome], beside: Mapping[Path, Mapping[str, Results]], quiet: bool) -> None:
+    """Write the page of each run; `beside` are runs in which one of its applications sent alone."""
     for folder in (outcome.job.out for outcome in outcomes if outcome.summary is not None):
         if folder is None:
             continue
-        written = View([Results(folder)]).write(folder / NAME)
+        written = View([Results(folder)], beside.get(folder)).write(folder / NAME)
         if not quiet:
             print(f"page: {written}")
 
@@ -219,7 +219,7 @@ def _told(
                 terminal.stdout().print(sweep_tables.table(_frame(plan, outcomes), "Schemes"))
                 _print_more(groups)
     if pages:
-        _pages(outcomes, as_json)
+        _pages(outcomes, beside, as_json)
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         kept_text = f"; kept: {', '.join(map(str, folders))}" if folders else ""

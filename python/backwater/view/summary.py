@@ -1,0 +1,158 @@
+"""What the page says of a run in words and tables: settings, times of jobs, FCT and slowdown, totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from backwater.analysis import collectives
+from backwater.common import percentiles, quantities
+from backwater.common.late import pl
+from backwater.results import Results, measures
+
+_NONE = "–"
+
+
+def of(results: Results, alone: Mapping[str, Results], network_nodes: tuple[int, int]) -> dict[str, Any]:
+    """The block `summary` of viewer/FORMAT.md; `alone` are runs in which one application sent alone."""
+    tables = [_collectives(results, alone), _applications(results, alone), *_flows(results)]
+    return {
+        "settings": _settings(results, network_nodes),
+        "tables": [table for table in tables if table["rows"]],
+        "totals": _totals(results),
+        "advice": [],
+    }
+
+
+def _table(title: str, headings: str, note: str = "") -> dict[str, Any]:
+    return {"title": title, "headings": headings.split("|"), "rows": [], "note": note}
+
+
+def _settings(results: Results, network_nodes: tuple[int, int]) -> list[tuple[str, str]]:
+    scenario = results.meta["scenario"]
+    switch, topology = scenario["switch"], scenario["topology"]
+    hosts, switches = network_nodes
+    rates = results.ports.select(pl.col("rate_bps").unique().sort()).collect()["rate_bps"].to_list()
+    balancing = switch.get("load-balancing", "ecmp")
+    found = {
+        "profile": scenario.get("profile"),
+        "network": f"{topology.get('kind', 'links')}, {_of(hosts, 'host', 'hosts')}, "
+        f"{_of(switches, 'switch', 'switches')}",
+        "links": ", ".join(quantities.rate(rate) for rate in rates),
+        "load balancing": balancing,
+        "flow control": switch.get("flow-control"),
+        "switch buffer": _buffer(switch.get("buffer")),
+        "detector": switch.get("detector", {}).get("kind"),
+        "isolation": measures.isolation(scenario),
+        "congestion control": scenario.get("cc", {}).get("kind"),
+        "traffic": "; ".join(_entry(entry) for entry in scenario.get("traffic", [])),
+        "set on the command line": ", ".join(
+            one for one in results.meta.get("overrides", []) if "run.seed=" not in one
+        ),
+        "seed": results.meta["seed"],
+        "simulated": quantities.time(measures.end_ps(results)),
+        "version": results.meta.get("version"),
+        "command": results.meta.get("command"),
+    }
+    return [(name, str(value)) for name, value in found.items() if value not in (None, "", [])]
+
+
+def _buffer(text: str | None) -> str | None:
+    """A size in the unit that suits it; a word such as `unlimited` as it is."""
+    return quantities.round_size(quantities.parse_size(text)) if text and text[0].isdigit() else text
+
+
+def _of(count: int, one: str, many: str) -> str:
+    return f"{quantities.count(count)} {one if count == 1 else many}"
+
+
+def _entry(entry: Mapping[str, Any]) -> str:
+    kind = entry.get("op", entry.get("kind", ""))
+    size = f" of {entry['size']}" if isinstance(entry.get("size"), str) else ""
+    return f"{entry['name']}: {kind}{size}"
+
+
+def _collectives(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:
+    table = _table(
+        "Collectives",
+        "collective|time|ideal|alone|of line rate",
+        "Time: mean over iterations. Ideal: the least possible, by arithmetic. Alone: without other traffic. "
+        "Of line rate: the bus bandwidth of NCCL-tests.",
+    )
+    for one in collectives.of(results, alone):
+        if one.time_ps is None:
+            table["rows"].append([one.traffic, "not done", _NONE, _NONE, _NONE])
+            continue
+        share = _NONE if one.bus_bps is None else f"{quantities.three_digits(100 * one.bus_bps / one.line_rate_bps)} %"
+        times = [one.ideal_ps, one.alone_ps]
+        if one.alone_ps is None and not measures.has_others(results):
+            times[1] = one.time_ps
+        table["rows"].append([one.traffic, quantities.time(one.time_ps), *map(_beside, times), share])
+    return table
+
+
+def _beside(time_ps: float | None) -> str:
+    return _NONE if time_ps is None else quantities.time(time_ps)
+
+
+def _applications(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:
+    """Other applications than collectives."""
+    scenario = results.meta["scenario"]
+    table = _table("Applications", "application|time|alone")
+    operations = measures.of_kind(scenario, "collective")
+    for name, took in measures.application_times(results).items():
+        if name not in operations:
+            beside = measures.application_times(alone[name])[name] if name in alone else None
+            table["rows"].append([name, "not done" if took is None else quantities.time(took), _beside(beside)])
+    return table
+
+
+def _flows(results: Results) -> list[dict[str, Any]]:
+    """FCT and slowdown of each traffic entry whose flows have an end."""
+    endless = {*measures.supplied(results.meta["scenario"]), *measures.programs(results.meta["scenario"])}
+    fct = _table("Flow completion time", "traffic|n|p50|p99")
+    slowdown = _table("Slowdown", "traffic|n|p50|p99", "FCT over that of the flow alone in the network.")
+    few = False
+    for entry in results.meta.get("traffic", []):
+        if entry["traffic"] in endless:
+            continue
+        for table, of_entry, show in (
+            (fct, entry["fct_ps"], quantities.time),
+            (slowdown, entry["slowdown"], quantities.three_digits),
+        ):
+            count = of_entry["count"] if of_entry else 0
+            done = quantities.count(count)
+            if entry["finished"] < entry["flows"]:
+                done = f"{done} of {quantities.count(entry['flows'])}"
+            middle, most = _NONE, _NONE
+            if count:
+                middle, p99 = show(of_entry["p50"]), of_entry["p99"]
+                few = few or p99 is None
+                most = show(p99) if p99 is not None else percentiles.largest_of(show(of_entry["max"]), count, count)
+            table["rows"].append([entry["traffic"], done, middle, most])
+    if few:
+        fct["note"] = percentiles.note(99)
+    return [fct, slowdown]
+
+
+def _totals(results: Results) -> list[tuple[str, str]]:
+    """What happened in the network as a whole."""
+    totals, scenario = results.meta["totals"], results.meta["scenario"]
+    paused = int(results.ports.select(pl.col("paused_ps").cast(pl.Int64).sum()).collect().item() or 0)
+    credits_hold = measures.under_credits(scenario)
+    found = [
+        ("flows finished", f"{quantities.count(totals['finished'])} of {quantities.count(totals['flows'])}"),
+        ("waits for credits" if credits_hold else "PAUSEs", quantities.count(totals["pauses"])),
+        *([("ports held, all together", quantities.time(paused))] if paused else []),
+        ("packets marked CE", quantities.count(totals["ce_packets"])),
+    ]
+    found += [
+        (name, quantities.count(totals[key]))
+        for name, key in (
+            ("packets marked UE", "ue_packets"),
+            ("packets dropped by switches", "switch_drops"),
+            ("packets sent again", "resent_packets"),
+        )
+        if totals.get(key)
+    ]
+    return found

@@ -340,7 +340,9 @@ impl Taken<'_> {
             let number = move |member, round| (group(member) + ahead + groups - round) % groups;
             self.rings(groups, across, |member, round| part(own(member), groups, number(member, round)));
         }
-        self.rings(size, beside, |member, round| part(total, size, (place(member) + 1 + size - round) % size));
+        self.rings(size, beside, |member, round| {
+            part(total, size, (place(member) + 1 + size - round) % size)
+        });
     }
 
     /// A round of recursive doubling among the first `n` of the members as `member` numbers them.

@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn a_message_of_a_collective_waits_only_for_what_happened_at_its_rank() {
         for op in OPS {
-            for algorithm in op.algorithms() {
+            for algorithm in op.algorithms().iter().filter(|algorithm| algorithm.does(op, 8)) {
                 let program = alone(op, *algorithm, 8, 1000).expand().expect("no circle");
                 for step in &program.steps {
                     assert!(step.starts.iter().all(|flow| program.flows[*flow as usize].src == step.host));

@@ -13,8 +13,17 @@ const MOST_TOKENS: u64 = 100_000_000;
 /// The messages of all iterations; their steps go to the context.
 pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Option<Vec<Flow>> {
     let settings = entry.context.settings;
-    let Workload::Collective(Collective { op, algorithm, within, size, iterations, ranks, hosts, placement, .. }) =
-        &settings.traffic[entry.index].workload
+    let Workload::Collective(Collective {
+        op,
+        algorithm,
+        within,
+        size,
+        iterations,
+        ranks,
+        hosts,
+        placement,
+        ..
+    }) = &settings.traffic[entry.index].workload
     else {
         return None;
     };

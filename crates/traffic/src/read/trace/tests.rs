@@ -104,8 +104,8 @@ fn what_is_wrong_is_said_with_its_line() {
     refused("group 1 0 1 2\ncollective 1 allgather bytes 9 algorithm recursive-doubling group 1", 5, "not 3");
     let in_groups = "collective 1 allreduce bytes 9 algorithm hierarchical";
     refused(in_groups, 4, "needs `within`");
-    refused(&format!("{in_groups} within 2"), 4, "divides 3 ranks");
-    refused(&format!("{in_groups} within 0"), 4, "divides 3 ranks");
+    refused(&format!("{in_groups} within 3"), 4, "divides 4 ranks");
+    refused(&format!("{in_groups} within 0"), 4, "divides 4 ranks");
     refused("collective 1 allreduce bytes 9 within 3", 4, "`within` is for hierarchical");
     refused("collective 1 scan bytes 9", 4, "`scan` is not one of barrier");
     refused("collective 1 bcast bytes 9 root 5", 4, "root 5 is not in the group");

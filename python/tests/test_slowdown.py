@@ -95,3 +95,14 @@ def test_bins_are_merged_until_each_has_flows_enough_for_the_percentiles() -> No
     # 60 in all are enough for a p95 of 20; 15 for neither, and the bins stay.
     assert slowdown.merged([seed(*[(1, 1.0)] * 30, *[(10, 1.0)] * 5, *[(100, 1.0)] * 25)], [10, 100]) == [10]
     assert slowdown.merged([seed(*[(1, 1.0)] * 5, *[(10, 1.0)] * 10)], [10]) == [10]
+
+
+def test_bins_of_equal_counts_are_quantiles_that_have_enough_flows() -> None:
+    # 250 sizes from 1 to 250: two bins of 125 have enough for a p99, three of 83 have not.
+    flows = [(size, 1.0) for size in range(1, 251)]
+    assert slowdown.equal_counts([seed(*flows)]) == [130]
+    # 40 have two bins with enough for a p95, 39 have not.
+    assert slowdown.equal_counts([seed(*flows[:40])]) == [21]
+    assert slowdown.equal_counts([seed(*flows[:39])]) is None
+    # All of one size cannot be parted.
+    assert slowdown.equal_counts([seed(*[(7, 1.0)] * 500)]) is None

@@ -121,7 +121,15 @@ def test_what_was_run_is_not_run_again_and_the_tables_are_the_same(
     told = swept(capsys)
     assert (told["runs"], told["cached"], told["failed"]) == (4, 0, 0)
     before = {file.name: file.read_bytes() for file in Path("results/loads").iterdir()}
-    assert set(before) == {"runs.csv", "runs.parquet", "means.csv", "means.parquet", "sweep.json", ".made-of"}
+    assert set(before) == {
+        "runs.csv",
+        "runs.parquet",
+        "means.csv",
+        "means.parquet",
+        "sweep.json",
+        "sweep.png",
+        ".made-of",
+    }
     assert swept(capsys)["cached"] == 4
     assert {file.name: file.read_bytes() for file in Path("results/loads").iterdir()} == before
     # One more seed: only that is run.

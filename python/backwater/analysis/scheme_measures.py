@@ -35,9 +35,18 @@ OF_PUTS = named(
 )
 
 
-def pauses(priority: int) -> Measure:
-    """PAUSEs, or lacks of credits, of one priority."""
-    return Measure(f"pauses_{priority}", heading=f"PAUSEs of priority {priority}", scope="run")
+def pauses(priority: int, held_by: tuple[str, str] = ("PAUSEs", "priority")) -> Measure:
+    """PAUSEs of one priority, or waits for credits of one virtual lane."""
+    words, lane = held_by
+    return Measure(f"pauses_{priority}", heading=f"{words} of {lane} {priority}", scope="run")
+
+
+def _held_by(runs: Runs) -> tuple[str, str]:
+    """What flow control holds ports by, and the word for what it holds."""
+    credits_hold = {measures.under_credits(run.meta["scenario"]) for seeds in runs.values() for run in seeds}
+    if credits_hold == {True}:
+        return "waits for credits", "VL"
+    return ("PAUSEs or waits for credits" if True in credits_hold else "PAUSEs"), "priority"
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,8 @@ class Outcomes:
     window: Window | None = None
     #: The schemes whose switches isolate as ICI+ does.
     guided: Sequence[str] = ()
+    #: What flow control holds ports by, and the word for what it holds.
+    held_by: tuple[str, str] = ("PAUSEs", "priority")
 
     def entries(self) -> pl.DataFrame:
         """One row per traffic entry and scheme: each of OF_TRAFFIC and EXTREMES with the ends of its 95 % interval.
@@ -97,7 +108,8 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     for found in (seed for seeds in totals.values() for seed in seeds):
         found |= {lane.name: found.get(lane.name, 0) for lane in map(pauses, lanes)}
     apart = [one for one in CATALOGUE.values() if one.scope in ("isolation", "throttles")]
-    shown = [*named("ce_marks becns"), *map(pauses, lanes), CATALOGUE["paused_ps"], *apart]
+    held_by = _held_by(runs)
+    shown = [*named("ce_marks becns"), *(pauses(lane, held_by) for lane in lanes), CATALOGUE["paused_ps"], *apart]
     return Outcomes(
         {
             name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
@@ -109,6 +121,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         len(next(iter(runs.values()))),
         window,
         [scheme for scheme, seeds in runs.items() if measures.isolation(seeds[0].meta["scenario"]) == "ici-plus"],
+        held_by,
     )
 
 

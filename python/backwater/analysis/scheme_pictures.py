@@ -69,7 +69,7 @@ _ROW = 3
 #: The unit of panels with a logarithmic axis, which begins with 1.
 _SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
 #: Units of what is counted.
-_COUNTS = ("BECNs", "PAUSEs", "entries", "packets")
+_COUNTS = ("BECNs", "PAUSEs", "waits for credits", "PAUSEs or waits for credits", "entries", "packets")
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -116,8 +116,9 @@ def _of_network(found: Outcomes) -> list[_Panel]:
     paler = f" (paler: {lanes[-1].removeprefix('pauses_')})" if len(lanes) == 2 else ""
     panels: list[_Panel] = []
     if lanes:
-        word = "priority" if len(lanes) == 1 else "priorities"
-        panels.append((f"PAUSEs of {word} {numbers}{paler}", [of(name) for name in lanes], "PAUSEs", 1))
+        what, word = found.held_by
+        some = word if len(lanes) == 1 else {"priority": "priorities"}.get(word, f"{word}s")
+        panels.append((f"{what} of {some} {numbers}{paler}", [of(name) for name in lanes], what, 1))
     panels.append(("OFF, all ports", [of("paused_ps")], "ms", 1e9))
     names = {one.name for one in found.quantities}
     headings = {"allocations": "flows isolated (entries made)", "refusals": "entries refused"}

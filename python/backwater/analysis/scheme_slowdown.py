@@ -43,7 +43,7 @@ class Comparison:
 
         The columns of :func:`slowdown.by_size` after ``scheme``, ``bin`` (the bin in words) and ``entries``
         (the traffic entries of its flows), then those of :func:`slowdown.ratios` against the first scheme.
-        Bins with too few flows for the percentiles are merged, unless they are given or each is one size.
+        Bins have about as many flows each, and enough for the percentiles, unless they are given or each is one size.
         """
         frames = {
             name: [slowdown.flows(run, base=self.base, traffic=self.traffic) for run in runs]
@@ -59,7 +59,9 @@ class Comparison:
     def _bins(self, frames: Mapping[str, Sequence[pl.DataFrame]]) -> Sequence[int]:
         if self.given or _exact(frames, self.edges):
             return self.edges
-        return slowdown.merged([frame for seeds in frames.values() for frame in seeds], self.edges)
+        every = [frame for seeds in frames.values() for frame in seeds]
+        # Of sizes that are drawn from a distribution every bin has about as many.
+        return slowdown.equal_counts(every) or slowdown.merged(every, self.edges)
 
 
 def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) -> pl.DataFrame:
@@ -148,6 +150,8 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
         lines.append(
             f"flows: how many finished, all {seeds} seeds together; percentiles are of each seed, then averaged"
         )
+        if table["scheme"].n_unique() > 1:
+            lines.append(f"÷ {first}'s: seed by seed, geometric mean and interval")
     few = [
         percent for name, (percent, _) in percentiles.INSTEAD.items() if name in table.columns and too_few(table, name)
     ]

@@ -38,7 +38,7 @@ def tables(found: Outcomes) -> list[Table]:
     of_acks = "Drops, ACKs and receive queues" if any(one.name == "target_drops" for one in rest) else "Receive queues"
     parts = [
         ("Traffic", _rows(found.traffic), OF_TRAFFIC, _of_traffic(found)),
-        ("Network", schemes, found.quantities, _NOTES),
+        ("Network", schemes, found.quantities, _NOTES | {"paused_ps": _of_holds(*found.held_by)}),
         ("PUTs", schemes, got, _NOTES),
         (of_acks, schemes, rest, _NOTES),
     ]
@@ -126,13 +126,18 @@ def _of_traffic(found: Outcomes) -> dict[str, str]:
     }
 
 
+def _of_holds(what: str, lane: str) -> str:
+    counted = {"PAUSEs": "those that took effect", "waits for credits": "how often credits ran out"}
+    counts = counted.get(what, "; ".join(counted.values()))
+    return f"{what} of a {lane}: {counts}; OFF: time for which they held ports, all together"
+
+
 _ACKS = (
     "NACKs, DACKs, marked IACKs: those that took effect; a DACK repeats a number, under DACK because the receive queue "
     "is too full, which a mark says as well, and under every policy where a PUT came twice"
 )
 #: What columns of the other tables mean.
 _NOTES = {
-    "paused_ps": "PAUSEs of a priority: those that took effect; OFF: time for which they held ports, all together",
     "allocations": "isolated: entries of congested-flow tables; refused: no slot was free; CIMs: messages upstream",
     "throttled_ps": (
         "throttled: time of NICs in the state Congested; held by throttles: time that packets waited for that alone; "

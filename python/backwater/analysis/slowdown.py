@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from backwater.common.late import pl
 from backwater.common.percentiles import least
-from backwater.common.statistics import Estimate, estimate
+from backwater.common.statistics import Estimate, estimate, geometric
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.flow_expressions import nearest_rank
@@ -113,6 +113,27 @@ def merged(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> list[int]:
     return kept
 
 
+def equal_counts(frames: Sequence[pl.DataFrame], most: int = 8) -> list[int] | None:
+    """Cuts between as many bins as have enough flows for the percentiles, about as many in each; `most` at most.
+
+    The cuts are quantiles of the sizes of all `frames` together, with two digits. None if not even two bins have enough
+    flows.
+    """
+    sizes = pl.concat([frame["size_bytes"] for frame in frames])
+    for bins in range(most, 1, -1):
+        quantiles = (sizes.quantile(number / bins, interpolation="higher") for number in range(1, bins))
+        cuts = sorted({int(float(f"{size:.2g}")) for size in quantiles if size is not None})
+        # The smallest sizes begin the first bin: a cut there would leave it empty.
+        cuts = [cut for cut in cuts if (sizes < cut).any()]
+        if len(cuts) == bins - 1 and merged(frames, cuts) == cuts and _enough(frames, cuts):
+            return cuts
+    return None
+
+
+def _enough(frames: Sequence[pl.DataFrame], cuts: list[int]) -> bool:
+    return all(count >= least(95) for frame in frames for count in _counts(frame, cuts))
+
+
 def _counts(frame: pl.DataFrame, cuts: list[int]) -> list[int]:
     """How many flows of a seed finished, by number of the bin."""
     by_bin = _bins(frame, cuts)
@@ -136,9 +157,9 @@ def ratios(first: Sequence[pl.DataFrame], other: Sequence[pl.DataFrame], edges: 
     """Per size bin, each of STATISTICS under `other` divided by the same under `first`, seed by seed.
 
     Both hold the same seeds in the same order. Columns ``low_bytes`` and, per name of STATISTICS, ``<name>_ratio``
-    (mean over the seeds that have finished flows in the bin under both; null without any), ``<name>_ratio_low`` and
-    ``<name>_ratio_high`` (95 % interval). The traffic of a seed is the same under both, so the interval is that of the
-    schemes' difference, without that between the seeds.
+    (geometric mean over the seeds that have finished flows in the bin under both; null without any),
+    ``<name>_ratio_low`` and ``<name>_ratio_high`` (95 % interval, of the logarithms). The traffic of a seed is the same
+    under both, so the interval is that of the schemes' difference, without that between the seeds.
     """
     cuts = checked(edges)
     pairs = [(_bins(one, cuts), _bins(two, cuts)) for one, two in zip(first, other, strict=True)]
@@ -151,7 +172,9 @@ def ratios(first: Sequence[pl.DataFrame], other: Sequence[pl.DataFrame], edges: 
             pairs_of = [(one[name], two[name]) for one, two in both]
             values = [above / below for below, above in pairs_of if below is not None and above is not None]
             whole = values and len(values) == len(both)
-            row |= _columns(f"{name}_ratio", estimate(values, f"{name}_ratio") if whole else None)
+            mean, low, high = geometric(values) if whole else (None, None, None)
+            # A single seed has no interval.
+            row |= dict(zip((f"{name}_ratio{end}" for end in _ENDS), (mean, low or mean, high or mean), strict=True))
         rows.append(row)
     names = [f"{name}_ratio{end}" for name in STATISTICS for end in _ENDS]
     return pl.DataFrame(rows, schema={"low_bytes": pl.Int64, **dict.fromkeys(names, pl.Float64)})

@@ -124,6 +124,18 @@ def estimate(values: Sequence[float], of: str | None = None, *, among: int = 1) 
     return Estimate(mean, quantile * math.sqrt(variance / n), tuple(values), least, most)
 
 
+def geometric(ratios: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """The geometric mean of one ratio per seed, and the ends of its 95 % interval: None for a single seed.
+
+    The interval is Student's of the logarithms: no end of it is 0 or below, and that of the inverse ratios is its
+    inverse.
+    """
+    found = estimate([math.log(ratio) for ratio in ratios])
+    if found.half_width is None:
+        return math.exp(found.mean), None, None
+    return math.exp(found.mean), math.exp(found.low), math.exp(found.high)
+
+
 def with_interval(value: Estimate, show: Any) -> str:
     """A mean and half of its interval, rounded alike, the unit once: ``45.4 ± 4.6 µs``.
 

@@ -97,6 +97,18 @@ class Plan:
         """The keys that vary, in order."""
         return tuple(key for axis in self.axes for key in axis.keys)
 
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """What the plan says, as a sweep file does, and where it stands."""
+        seeds = list(self.seeds.listed) or {"from": self.seeds.first, "count": self.seeds.count}
+        axes: dict[str, list[str]] = {}
+        for axis in self.axes:
+            for text in (text for step in axis.steps for text in axis.texts(step)):
+                key, _, value = text.partition("=")
+                axes.setdefault(key, []).append(value)
+        said = {"scenario": self.scenario.origin, "set": self.overrides, "axes": axes, "seeds": seeds}
+        return {"file": "", "sweep": said}
+
     def told_where(self, texts: Sequence[str]) -> AbstractContextManager[None]:  # noqa: ARG002
         """What the core says of ``--set`` is said of what set it."""
         return nullcontext()

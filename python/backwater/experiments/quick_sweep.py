@@ -1,4 +1,4 @@
-"""``run --sweep``: a key over several values, every combination of several keys, each one run per seed."""
+"""``run --sweep`` and ``compare --over``: several values of a key, every combination of several keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backwater.experiments.plan import Axis
 from backwater.experiments.sweep_measures import TAKEN
 
 
-def axes(texts: Sequence[str]) -> tuple[Axis, ...]:
+def axes(texts: Sequence[str], option: str = "--sweep") -> tuple[Axis, ...]:
     """The axes of ``KEY=VALUE,VALUE,...`` texts.
 
     >>> [axis.steps for axis in axes(["traffic.load=0.2,0.4", "run.seed=1"])]
@@ -20,11 +20,11 @@ def axes(texts: Sequence[str]) -> tuple[Axis, ...]:
         key, sign, values = text.partition("=")
         found = [value.strip() for value in _split(values)]
         if not sign or not key.strip() or not all(found):
-            raise UsageError(f"--sweep {text}: write KEY=VALUE,VALUE, such as traffic.load=0.2,0.4,0.6")
+            raise UsageError(f"{option} {text}: write KEY=VALUE,VALUE, such as traffic.load=0.2,0.4,0.6")
         if (name := key.strip()) in made:
-            raise UsageError(f"--sweep {name} is given twice; list all of its values once")
+            raise UsageError(f"{option} {name} is given twice; list all of its values once")
         if name in TAKEN:
-            raise UsageError(f"--sweep {name}: {name} as a whole cannot be swept; vary its keys, such as {name}.kind")
+            raise UsageError(f"{option} {name}: {name} as a whole cannot be swept; vary its keys, such as {name}.kind")
         made[name] = Axis((name,), tuple((value,) for value in dict.fromkeys(found)), raw=True)
     return tuple(made.values())
 

@@ -19,8 +19,8 @@ from backwater.errors import UsageError, require_folder
 from backwater.experiments import content_key, sweep_tables
 from backwater.experiments.batch import Batch
 from backwater.experiments.executor import cores
+from backwater.experiments.plan import Plan
 from backwater.experiments.store import Cache, default_folder
-from backwater.experiments.sweep_file import SweepPlan
 from backwater.scenario.scenario import folder_name
 
 
@@ -28,11 +28,11 @@ from backwater.scenario.scenario import folder_name
 class Sweep(Batch[Cache]):
     """A plan with its runs. Every combination has been checked when this is made."""
 
-    plan: SweepPlan
+    plan: Plan
     overrides: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, plan: SweepPlan, cache: Cache, overrides: Sequence[str] = ()) -> Sweep:
+    def of(cls, plan: Plan, cache: Cache, overrides: Sequence[str] = ()) -> Sweep:
         """Check every combination; raises `ScenarioError` if one cannot be run."""
         return cls([cache.place(job) for job in plan.keyed(overrides)], cache, plan, tuple(overrides))
 
@@ -65,8 +65,7 @@ class Sweep(Batch[Cache]):
         return {
             "version": __version__,
             "core": content_key.core_build(),
-            "file": plan.document.origin,
-            "sweep": plan.document.tables,
+            **plan.asked,
             "set": list(self.overrides),
             "scenario": plan.scenario.origin,
             "scenario_text": plan.scenario.text,

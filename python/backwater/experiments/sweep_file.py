@@ -59,6 +59,11 @@ class SweepPlan(Plan):
 
     document: Document
 
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """The document."""
+        return {"file": self.document.origin, "sweep": self.document.tables}
+
     @contextmanager
     def told_where(self, texts: Sequence[str]) -> Iterator[None]:
         """What the core says of ``--set`` is said of the line of this file that set it."""

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from backwater.analysis import pictures, scheme_measures, scheme_slowdown, scheme_tables, slowdown
+from backwater.analysis import pictures, scheme_measures, scheme_slowdown, scheme_tables, scheme_tests, slowdown
 from backwater.analysis.pictures import Paper
 from backwater.analysis.scheme_slowdown import Comparison
-from backwater.cli.commands import failed
+from backwater.analysis.scheme_tests import Row
+from backwater.cli.commands import compare_over, failed
 from backwater.cli.commands.missing import run_missing
-from backwater.cli.options import AtLeastOne, Count, Format, Json, Seed, Set, Width, Words
+from backwater.cli.options import AtLeastOne, Flag, Format, Json, Seed, Set, Width, Words
 from backwater.common import codes, quantities, statistics, terminal
 from backwater.common.atomic_files import write_asked
 from backwater.common.late import pl
 from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments import comparison
+from backwater.experiments import comparison, sweep_measures
 from backwater.experiments.store import OwnFolder, RunFolders
 from backwater.scenario import schemes
 from backwater.scenario.schemes import Scheme
@@ -33,11 +34,14 @@ def compare(
     base: Literal["alone", "analytic"] = "alone",
     edges: str | None = None,
     window: str | None = None,
-    seeds: Count = 5,
+    over: Words = None,
+    measure: Words = None,
+    seeds: AtLeastOne = None,
     seed: Seed = None,
     jobs: AtLeastOne = None,
     format_: Format = None,
     width: Width = None,
+    keep_runs: Flag = False,
     out: Path | None = None,
     json_: Json = False,
 ) -> int:
@@ -53,7 +57,7 @@ def compare(
     ----------
     scenarios
         Several TOML files, one scheme each, or one that lists [[scheme]]s. The first scheme is what others are
-        divided by.
+        divided by. A sweep file over such a scenario does what --over does.
     set_
         Change a key in every scheme: `--set traffic.load=0.4`. May be given more than once.
     scheme
@@ -64,13 +68,19 @@ def compare(
         What an FCT is divided by: alone (the FCT of the same flow alone in the empty network) or analytic (size / line
         rate + propagation, as the TCD authors do).
     edges
-        Cuts between size bins: `10KB,100KB,1MB`. Those that suit the traffic's size table if not
-        given, fewer where a bin would have too few flows for the percentiles.
+        Cuts between size bins: `10KB,100KB,1MB`. If not given, each size of a few is a bin; else bins have about as
+        many flows each, and enough for the percentiles.
     window
         Count as throughput what arrived from when until when: `0.2ms..1.2ms`, and all of PUTs within it. Needs
         probe.delivered; for PUTs probe.streams.
+    over
+        Compare at each of several values of a key: `--over traffic.load=0.2,0.4,0.6`. Then each measure is shown over
+        them, as a table and as a picture. May be given twice. The runs are in the cache of `backwater sweep`.
+    measure
+        What is shown over the values and tested, of the measures in docs/reference/measures.md: `--measure
+        p99_slowdown`. May be given more than once; some that suit the traffic if not given.
     seeds
-        How many seeds; their spread gives the 95 % confidence intervals.
+        How many seeds; their spread gives the 95 % confidence intervals. Those of a sweep file, or 5, if not given.
     seed
         The first seed, instead of the file's.
     jobs
@@ -79,6 +89,8 @@ def compare(
         Of the pictures: png, pdf or svg.
     width
         Print them: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
+    keep_runs
+        With --over: copy the results folder of each run to `runs` in the folder of tables.
     out
         Where results go; results/compare/NAME if not given.
     json_
@@ -87,6 +99,16 @@ def compare(
     if not scenarios:
         raise UsageError("name a scenario file that lists [[scheme]]s, or several files")
     paper = pictures.asked(format_, width)
+    plan = compare_over.planned(scenarios, over or (), set_ or (), scheme or (), (seeds, seed), measure or ())
+    if plan is not None:
+        _require_plain(edges=edges, window=window, base=None if base == "alone" else base)
+        return compare_over.compare(
+            plan, scenarios[0], workers=jobs, traffic=traffic, tested=measure or (), out=out, paper=paper,
+            keep_runs=keep_runs, as_json=json_,
+        )  # fmt: skip
+    if keep_runs:
+        raise UsageError("--keep-runs goes with --over: without it the runs are kept anyway, in `runs`")
+    seeds = seeds or _SEEDS
     found = schemes.of_files(scenarios, set_ or (), scheme or ())
     for sentence in schemes.replaced(found, set_ or ()):
         print(f"note: {sentence}", file=sys.stderr)
@@ -115,7 +137,14 @@ def compare(
     )
     complete = comparison.complete(todo, kept)
     idle = (
-        _report(Comparison(complete, cuts, base, traffic, given=edges is not None), span, root, paper, as_json=json_)
+        _report(
+            Comparison(complete, cuts, base, traffic, given=edges is not None),
+            span,
+            root,
+            paper,
+            measure or (),
+            as_json=json_,
+        )
         if complete
         else []
     )
@@ -133,6 +162,16 @@ def compare(
         )
         return Exit.CAVEATS
     return Exit.CAVEATS if any(run.meta["caveats"] for runs in complete.values() for run in runs) else Exit.OK
+
+
+#: How many seeds, if nothing says.
+_SEEDS = 5
+
+
+def _require_plain(**options: str | None) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"--{name} is of a comparison at one point: leave it out, or --over")
 
 
 def _longer(ends: int) -> str:
@@ -169,7 +208,15 @@ def _check_window(schemes: Sequence[Scheme], window: tuple[int, int]) -> None:
             )
 
 
-def _report(made: Comparison, window: tuple[int, int] | None, root: Path, paper: Paper, *, as_json: bool) -> list[str]:
+def _report(
+    made: Comparison,
+    window: tuple[int, int] | None,
+    root: Path,
+    paper: Paper,
+    measures: Sequence[str],
+    *,
+    as_json: bool,
+) -> list[str]:
     """Write and print it; returns the schemes under which no flow finished."""
     table = made.table()
     found = scheme_measures.outcomes(made.runs, window)
@@ -187,6 +234,9 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, paper:
         files.append(paper.draw("scheme_slowdown_picture", table, file, title=title, base=made.base))
     file = paper.named(root / "schemes")
     files.append(paper.draw("scheme_pictures", found, file, title=f"{root.name}: {_over(found.seeds)}"))
+    tests = scheme_tests.of(_rows(made), measures)
+    if tests:
+        files.append(write_asked(root / "tests.parquet", scheme_tests.table(tests).write_parquet))
     if as_json:
         runs = [
             {"scheme": name, "seed": run.meta["seed"], "digest": run.digest, "folder": str(run.folder)}
@@ -195,6 +245,7 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, paper:
         ]
         told = {"base": made.base, "traffic": made.traffic, "rows": [] if table is None else table.to_dicts()}
         told |= {"entries": found.entries().to_dicts(), "network": found.totals().to_dicts(), "runs": runs}
+        told["tests"] = [one.as_row() for one in tests]
         print(json.dumps(told, indent=2))
         return idle
     console = terminal.stdout()
@@ -207,8 +258,21 @@ def _report(made: Comparison, window: tuple[int, int] | None, root: Path, paper:
         console.print(scheme_slowdown.shown(table, len(next(iter(made.runs.values()))), made.base))
     for one in scheme_tables.tables(found):
         console.print(one)
+    for line in scheme_tests.sentences(tests):
+        console.say(line)
     console.say(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}")
     return idle
+
+
+def _rows(made: Comparison) -> list[Row]:
+    """What is tested: measures of each traffic entry in each run."""
+    return [
+        Row(name, "", row["traffic"], run.meta["seed"], row)
+        for name, of_scheme in made.runs.items()
+        for run in of_scheme
+        for row in sweep_measures.of(run)
+        if made.traffic in (None, row["traffic"])
+    ]
 
 
 def _over(seeds: int) -> str:

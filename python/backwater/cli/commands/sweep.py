@@ -185,7 +185,7 @@ def _tables(found: Sweep, counts: dict[str, int], folder: Path, paper: Paper, *,
     frame = found.frame()
     files = found.write(frame, folder)
     with paper.printed():
-        drawn = sweep_pictures.draw(found.plan, frame, folder / "sweep", title=folder.name)
+        drawn = sweep_pictures.draw(found.plan, frame, folder / "sweep", title=Path(found.plan.asked["file"]).stem)
     files += drawn.files
     if keep_runs:
         found.keep_runs(folder / "runs")

@@ -1,0 +1,174 @@
+"""``backwater compare --over``: schemes over an axis, each point of it over the same seeds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from backwater.analysis import scheme_tests
+from backwater.analysis.pictures import Paper
+from backwater.analysis.scheme_tests import Row
+from backwater.cli.commands import failed
+from backwater.common import terminal
+from backwater.common.atomic_files import write_asked
+from backwater.common.late import pl
+from backwater.errors import Exit, UsageError, require_folder
+from backwater.experiments import comparison, estimate_tables, quick_sweep, sweep_file, sweep_pictures, sweep_tables
+from backwater.experiments.executor import run_jobs
+from backwater.experiments.plan import Plan, Seeds
+from backwater.experiments.progress import watching
+from backwater.experiments.store import OwnFolder
+from backwater.experiments.sweep import Sweep, cache_at
+from backwater.experiments.sweep_measures import MEASURES, TAKEN
+from backwater.experiments.toml_document import Document
+from backwater.scenario import schemes
+from backwater.scenario.scenario import Scenario
+
+#: What is compared if neither the command nor the file says.
+_DEFAULT = ("mean_slowdown", "p99_slowdown", "mean_fct_ps", "application_ps", "throughput_bps", "paused_ps")
+#: How many seeds, if neither says.
+_SEEDS = 5
+
+
+def planned(
+    files: Sequence[Path],
+    over: Sequence[str],
+    overrides: Sequence[str],
+    only: Sequence[str],
+    seeds: tuple[int | None, int | None],
+    measures: Sequence[str],
+) -> Plan | None:
+    """The plan of a sweep file, or of a scenario over values of its keys; None where nothing is varied.
+
+    `seeds` are how many and the first. What the command says counts before what a file says.
+    """
+    for name in measures:
+        if name not in MEASURES:
+            raise UsageError(f"--measure {name}: there is {', '.join(MEASURES)}")
+    axes = quick_sweep.axes(over, "--over")
+    file = files[0] if len(files) == 1 else None
+    is_sweep = file is not None and file.is_file() and _names_a_scenario(file)
+    if not axes and not is_sweep:
+        return None
+    if file is None:
+        raise UsageError("--over takes one scenario file that lists [[scheme]]s, or one sweep file")
+    plan: Plan
+    if is_sweep:
+        document = Document.load(file, "sweep file")
+        plan = sweep_file.of(document)
+        if repeated := {key for axis in axes for key in axis.keys} & {*plan.keys}:
+            raise UsageError(f"--over {repeated.pop()} is an axis of {file}, too; leave out one of them")
+        plan = replace(plan, axes=(*plan.axes, *axes), overrides=(*plan.overrides, *overrides))
+        own = "measures" in document.tables
+    else:
+        plan = Plan(scenario=Scenario.load(file), overrides=tuple(overrides), axes=axes, seeds=Seeds(_SEEDS))
+        own = False
+    count, first = seeds
+    if count is not None or first is not None:
+        plan = replace(plan, seeds=Seeds(count or plan.seeds.count, first))
+    chosen = tuple(measures) or (plan.measures if own else _DEFAULT)
+    return replace(plan, schemes=tuple(only) or plan.schemes, measures=chosen)
+
+
+def _names_a_scenario(file: Path) -> bool:
+    """Whether a file is one of a sweep: a scenario has no key of that name."""
+    try:
+        return "scenario" in Document.load(file, "scenario file").tables
+    except UsageError:
+        # What is no TOML is told as for any scenario.
+        return False
+
+
+def compare(
+    plan: Plan, file: Path, *, workers: int | None, traffic: str | None, tested: Sequence[str], out: Path | None,
+    paper: Paper, keep_runs: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Run what is missing, then print and write means over the axes, and what paired tests say of the schemes."""
+    _require_same_traffic(plan)
+    varied = "-".join(key.rpartition(".")[2] for key in plan.keys)
+    own = OwnFolder.of(Path("results/compare") / f"{file.stem}-over-{varied}", file)
+    folder = out or own.place
+    if folder.exists():
+        require_folder(folder, "--out")
+    with cache_at(None) as kept:
+        found = Sweep.of(plan, kept)
+        missing = found.missing()
+        every = len(found.mine())
+        if not as_json:
+            print(f"{every} runs: {every - len(missing)} from the cache, {len(missing)} to do", file=sys.stderr)
+            estimate_tables.say_if_long(missing, workers, "backwater sweep --dry-run")
+        found.run(missing, partial(run_jobs, workers=workers), partial(watching, quiet=as_json))
+        if found.interrupted:
+            done = sum(kept.has(job.key) for job in missing)
+            told = f"interrupted: {done} of {len(missing)} runs done and kept; the same command does the rest"
+            print(told, file=sys.stderr)
+            return Exit.CAVEATS
+        failed.raise_first(found.outcomes)
+        frame = _chosen(found.frame(), traffic)
+        if out is None:
+            own.claim()
+        return _report(found, frame, folder, file.stem, paper, tested, keep_runs=keep_runs, as_json=as_json)
+
+
+def _require_same_traffic(plan: Plan) -> None:
+    """At each point of the axes, before anything runs."""
+    by_point: dict[tuple[str, ...], list[schemes.Scheme]] = {}
+    for scheme, _, texts in plan.groups():
+        by_point.setdefault(texts, []).append(scheme)
+    for of_point in by_point.values():
+        if len(of_point) < 2:
+            raise UsageError(f"there is one scheme only, {of_point[0].label!r}; list two [[scheme]]s in its file")
+        comparison.check_traffic(of_point, plan.seeds.of(of_point[0])[0])
+
+
+def _chosen(frame: pl.DataFrame, traffic: str | None) -> pl.DataFrame:
+    """The rows of a traffic entry, or all; without measures that no row has."""
+    if traffic is not None:
+        known = frame["traffic"].unique(maintain_order=True).to_list()
+        if traffic not in known:
+            raise UsageError(f"there is no traffic {traffic!r}; there is {', '.join(known)}")
+        frame = frame.filter(pl.col("traffic") == traffic)
+    return frame.drop([name for name in sweep_tables.measured(frame) if frame[name].null_count() == frame.height])
+
+
+def _rows(frame: pl.DataFrame) -> list[Row]:
+    keys = [name for name in frame.columns if name not in TAKEN]
+    return [
+        Row(row["scheme"], ", ".join(str(row[key]) for key in keys), row["traffic"], row["seed"], row)
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def _report(
+    found: Sweep, frame: pl.DataFrame, folder: Path, title: str, paper: Paper, tested: Sequence[str], *,
+    keep_runs: bool, as_json: bool,
+) -> int:  # fmt: skip
+    tests = scheme_tests.of(_rows(frame), tested)
+    files = found.write(frame, folder)
+    if tests:
+        files.append(write_asked(folder / "tests.parquet", scheme_tests.table(tests).write_parquet))
+    with paper.printed():
+        drawn = sweep_pictures.draw(found.plan, frame, folder / "compare", title=title)
+    files += drawn.files
+    if keep_runs:
+        found.keep_runs(folder / "runs")
+        files.append(folder / "runs")
+    if as_json:
+        told = sweep_tables.as_json(frame, {"runs": len(found.mine())}, files)
+        print(json.dumps(told | {"tests": [one.as_row() for one in tests]}, indent=2, default=str))
+    else:
+        console = terminal.stdout()
+        console.print(sweep_tables.table(frame, f"Schemes over {', '.join(found.plan.keys)}"))
+        for line in scheme_tests.sentences(tests, ", ".join(found.plan.keys)):
+            console.say(line)
+        console.say(f"written: {', '.join(map(str, files))}")
+        for note in drawn.notes:
+            console.say(f"picture: {note}")
+    caveats = found.caveats()
+    for caveat in caveats:
+        print(caveat, file=sys.stderr)
+    return Exit.CAVEATS if caveats else Exit.OK

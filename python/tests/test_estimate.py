@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,6 +194,15 @@ def test_runs_together_take_the_cores_that_there_are() -> None:
     assert estimates.together([_one(100, 1), _one(1, 1)], 8).wall_s == 100
     assert estimates.together([_one(1, 1)], 8).at_once == 1
     assert not estimates.together([_one(1, 1), _one(1, 1, ranks=4)], 1).known
+
+
+def test_a_function_is_compiled_once_for_a_command() -> None:
+    plain = _one(1, 1)
+    mine, other = (replace(plain, functions=(f"{name}.py:halve",)) for name in ("mine", "other"))
+    alone = estimates.together([plain] * 4, 4).wall_s
+    once = estimates.together([mine] * 4, 4).wall_s - alone
+    assert once > 0
+    assert estimates.together([mine, mine, other, plain], 4).wall_s - alone == pytest.approx(2 * once)
 
 
 def test_it_runs_nothing_and_writes_nothing(

@@ -259,3 +259,10 @@ def test_what_runs_took_is_remembered_and_where_the_time_went_is_told(capsys: py
     assert 0 <= timing["outside_engine"] <= 1
     costs = json.loads(Path("results/reproduce/demo/costs.json").read_text())
     assert set(costs) == {"fig03 authors tcd", "fig03 authors ecn red 0.5", "fig03 authors ecn red 1.2"}
+
+
+@pytest.mark.usefixtures("papers", "fake_core")
+def test_a_figure_is_drawn_for_print_beside_the_picture_of_the_report() -> None:
+    assert main(["reproduce", "demo", "--profile", "authors", "--format", "pdf", "--width", "7in"]) == Exit.OK
+    drawn = {file.name for file in Path("results/reproduce/demo/authors").iterdir()}
+    assert {"fig03-authors.png", "fig03-authors-printed.pdf"} <= drawn

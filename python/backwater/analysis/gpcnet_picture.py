@@ -45,10 +45,13 @@ def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[
     seeds = len(next(iter(runs.values())))
     title = f"GPCNeT: processes by their latency and bandwidth{f', {seeds} seeds together' if seeds > 1 else ''}"
     below = plot.columns(1, columns)
-    height = 1.05 * len(names) + 1.3 if below == 1 else (0.62 * len(names) + 0.45) * columns + 0.5
+    height = 1.05 * len(names) + 1.3 if below == 1 else (0.62 * len(names) + 0.45) * len(tests) + 0.6
+    tall = 0.85 * len(names) + 0.45 if with_factors else 0.0
+    height += tall if below > 1 else 0.0
     with plot.picture(file, title, plot.wide(3.3 * columns + 0.6), height, x=0.01, ha="left", fontsize=11) as made:
+        ratios = [0.62 * len(names) + 0.45] * len(tests) + [tall] * with_factors
         # In a column of a journal the columns stand below each other.
-        parts: Any = [made] if below == 1 else [*made.subfigures(below, 1, squeeze=False)[:, 0]]
+        parts: Any = [made] if below == 1 else [*made.subfigures(below, 1, squeeze=False, height_ratios=ratios)[:, 0]]
         blocks = [
             part.subplots(len(names), columns // below, squeeze=False, sharex="col", sharey="col") for part in parts
         ]
@@ -59,9 +62,7 @@ def draw(runs: Mapping[str, Sequence[Results]], measured: Mapping[str, Sequence[
             _impacts(grid[:, -1], factors, colours)
         for row, name in zip(grid, names, strict=True):
             for axes in row[: below - with_factors if below > 1 else 1]:
-                axes.set_ylabel(f"{name}\n\nprocesses" if below == 1 else name)
-            if below > 1 and with_factors:
-                row[-1].set_title(name, loc="right")
+                axes.set_ylabel(f"{name}\n\nprocesses" if below == 1 else plot.label(name, 12))
         for part in parts:
             part.align_ylabels()
         _legend(parts[-1], first)

@@ -11,7 +11,9 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from backwater.analysis import pictures
 from backwater.experiments.executor import Job
 from backwater.experiments.plan import keyed
 from backwater.experiments.store import RunFolders, finished
@@ -22,6 +24,8 @@ from backwater.papers.paper_figure import Figure, RunSpec
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
 
+#: The end of the name of a picture that is made for print.
+PRINTED = "-printed"
 #: Seeds from 1 on, so many of them, or as many as each figure says; or these.
 AskedSeeds = int | range | None
 
@@ -166,6 +170,8 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None) -> Reproduced:
     """Judge a figure's claims from its finished seeds, and draw it to `root` unless that is None.
 
+    Within a context of :class:`pictures.Paper` there is a picture for that paper, too.
+
     What figure.py raises is kept as `failure`: the other figures, and hours of runs, must not be lost for it.
     """
     cells = made.of(figure.name, profile)
@@ -184,7 +190,7 @@ def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None
         judged = _judged(figure, profile, per_seed)
         if per_seed and file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            module.draw(list(by_seed.values()), file)
+            _draw(module, list(by_seed.values()), file)
             picture = file
             tables = tuple(getattr(module, "tables", _no_tables)(list(by_seed.values())))
     except Exception as error:  # noqa: BLE001
@@ -201,6 +207,15 @@ def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None
         failure=failure,
         tables=tables,
     )
+
+
+def _draw(module: Any, seeds: Seeds, file: Path) -> None:
+    """The picture of the report; and if it is asked for otherwise, one of that format and width beside it."""
+    with pictures.Paper().printed():
+        module.draw(seeds, file)
+    paper = pictures.paper()
+    if paper != pictures.Paper():
+        module.draw(seeds, paper.named(file.with_name(f"{file.stem}{PRINTED}")))
 
 
 def _judged(figure: Figure, profile: str, per_seed: Sequence[Mapping[str, Measurement]]) -> tuple[Judged, ...]:

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from backwater.analysis import pictures
 from backwater.cli.commands import failed
 from backwater.cli.commands.missing import run_missing
-from backwater.cli.options import AtLeastOne, Flag, Json, Words
+from backwater.cli.options import AtLeastOne, Flag, Format, Json, Width, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments.executor import Outcome
@@ -31,6 +32,8 @@ def reproduce(
     jobs: AtLeastOne = None,
     quick: Flag = False,
     profile: str = "all",
+    format_: Format = None,
+    width: Width = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> int:
@@ -58,12 +61,18 @@ def reproduce(
     profile
         The settings: one of the paper's, which its paper.toml lists, such as ideal, or all; all if not given. A figure
         runs only under those that it is about.
+    format_
+        Draw each figure a second time, as png, pdf or svg: fig03-authors-printed.pdf.
+    width
+        The same, printed: `7in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title. Figures of many
+        panels need a page's width.
     out
         Where results go; results/reproduce/SYSTEM if not given. The report on a part (some figures, one profile, a
         number of seeds, --quick) gets a folder of its own in there, such as fig03-authors-quick.
     json_
         Print only the verdicts, as JSON.
     """
+    paper_of_pictures = pictures.asked(format_, width)
     root = out or Path("results/reproduce") / system
     figures = paper_figure.discover(system, figure or ())
     profiles = paper.load(paper_figure.home(system)).chosen(profile, quick=quick)
@@ -86,7 +95,11 @@ def reproduce(
     names = tuple(item.name for item in figures)
     manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
     manifest.write(folder)
-    code = finish(manifest, folder, root, timing, as_json=json_)
+    with paper_of_pictures.printed():
+        code = finish(manifest, folder, root, timing, as_json=json_)
+    if paper_of_pictures != pictures.Paper() and not json_:
+        printed = sorted(folder.glob(f"*{machinery.PRINTED}.*"))
+        terminal.stdout().say(f"printed: {', '.join(map(str, printed))}")
     return max(code, failures(outcomes))
 
 

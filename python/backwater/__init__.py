@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backwater.api.experiment import Experiment, run
     from backwater.api.results import Results
     from backwater.api.runs import Runs, ci
-    from backwater.api.sweep import sweep
+    from backwater.api.sweep import paired, sweep
     from backwater.errors import ResultsChangedError, UsageError
     from backwater.extend import (
         ACK,
@@ -51,6 +51,7 @@ _HOMES = {
     "Runs": "backwater.api.runs",
     "UsageError": "backwater.errors",
     "ci": "backwater.api.runs",
+    "paired": "backwater.api.sweep",
     "run": "backwater.api.experiment",
     "sweep": "backwater.api.sweep",
     "validate": "backwater.scenario.scenario",
@@ -83,6 +84,7 @@ __all__ = [
     "ci",
     "congestion_control",
     "detector",
+    "paired",
     "run",
     "sweep",
     "validate",

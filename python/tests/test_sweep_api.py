@@ -89,3 +89,20 @@ def test_the_first_failure_is_raised_when_all_others_are_kept(monkeypatch: pytes
     with pytest.raises(bw.InvariantError, match="lost a packet"):
         bw.sweep("loads.toml", jobs=1)
     assert len(list(Path("cache").glob("runs/*/*"))) == 2
+
+
+def test_schemes_are_tested_seed_by_seed() -> None:
+    # Half of the first in each of six seeds: 2 of the 64 ways of the signs are as uneven.
+    rows = [
+        {"scheme": scheme, "load": 0.2, "seed": seed, "traffic": "web", "mean_slowdown": value * (2 + seed)}
+        for scheme, value in (("ECN", 1.0), ("TCD", 0.5))
+        for seed in range(6)
+    ]
+    (one,) = bw.paired(pl.DataFrame(rows), "mean_slowdown").to_dicts()
+    assert (one["at"], one["scheme"], one["against"], one["pairs"], one["shown"]) == ("0.2", "TCD", "ECN", 6, "lower")
+    assert one["effect"] == pytest.approx(0.5)
+    assert one["p_holm"] == 2 / 64
+    with pytest.raises(bw.UsageError, match="no column 'p99_slowdown'"):
+        bw.paired(pl.DataFrame(rows), "p99_slowdown")
+    with pytest.raises(bw.UsageError, match="one value only"):
+        bw.paired(pl.DataFrame(rows[:6]), "mean_slowdown")

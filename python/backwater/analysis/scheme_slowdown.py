@@ -150,6 +150,7 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
         lines.append(
             f"flows: how many finished, all {seeds} seeds together; percentiles are of each seed, then averaged"
         )
+        lines.append(f"95 % confidence intervals: Student's t over seeds; {statistics.CUT}, for a slowdown 1")
         if table["scheme"].n_unique() > 1:
             lines.append(f"÷ {first}'s: seed by seed, geometric mean and interval")
     few = [

@@ -1,4 +1,4 @@
-"""``bw.sweep``: a sweep from Python, with the words of sweep files."""
+"""``bw.sweep``: a sweep from Python, with the words of sweep files; ``bw.paired`` tests its schemes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from backwater.analysis import scheme_tests
 from backwater.common.late import pl
 from backwater.errors import UsageError
-from backwater.experiments import engines, sweep_file
+from backwater.experiments import engines, sweep_file, sweep_tables
 from backwater.experiments.executor import raise_first
 from backwater.experiments.progress import watching
 from backwater.experiments.sweep import Sweep, cache_at
+from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document
 
-__all__ = ["sweep"]
+__all__ = ["paired", "sweep"]
 
 
 def sweep(
@@ -72,6 +74,27 @@ def sweep(
         if out is not None:
             asked.write(frame, Path(out))
     return frame
+
+
+def paired(frame: pl.DataFrame, *measures: str, by: str = "scheme") -> pl.DataFrame:
+    """Test the schemes of a frame of :func:`sweep` against the first one, seed by seed, with one correction for all.
+
+    One row for each traffic entry, measure, scheme and combination of the other keys (``at``): ``effect`` with ``low``
+    and ``high`` (the geometric mean of the ratios with its 95 % interval, or the mean difference where a value is 0, as
+    ``kind`` says), ``pairs``, ``p`` of Wilcoxon's signed-rank test, ``p_holm`` with Holm's correction, and what is
+    ``shown``: lower, higher, or nothing. `measures` are columns of the frame; by default those that tell most. `by` may
+    be a key instead, of which the traffic must not depend::
+
+        bw.paired(bw.sweep("loads.toml", seeds=8), "p99_slowdown")
+    """
+    for name in (by, "seed", "traffic", *measures):
+        if name not in frame.columns:
+            raise UsageError(f"paired: the frame has no column {name!r}; it has {', '.join(frame.columns)}")
+    if unknown := [name for name in measures if name not in MEASURES]:
+        raise UsageError(f"paired: {unknown[0]!r} is no measure; there is {', '.join(MEASURES)}")
+    if frame[by].n_unique() < 2:
+        raise UsageError(f"paired: column {by!r} has one value only; there is nothing to compare")
+    return scheme_tests.table(scheme_tests.of(sweep_tables.to_compare(frame, by), measures))
 
 
 def _document(file: str | Path | None, given: Mapping[str, Any]) -> Document:

@@ -167,6 +167,10 @@ def with_interval(value: Estimate, show: Any) -> str:
     return f"{told(value.mean)} ± {told(value.half_width)} {unit}".rstrip()
 
 
+#: What stands below tables of means: how :func:`with_interval` writes an interval that ends at a bound.
+CUT = "a (b to c): its interval ends at what is possible"
+
+
 def caption(seeds: int) -> str:
     """What belongs into the caption of a picture of means with whiskers."""
     return f"means of {seeds} seeds; whiskers: 95 % intervals, Student's t over seeds, cut at what is impossible"

@@ -13,7 +13,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from backwater.common import atomic_files, percentiles, terminal
+from backwater.analysis.scheme_tests import Row
+from backwater.common import atomic_files, percentiles, statistics, terminal
 from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
@@ -111,6 +112,15 @@ def means(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def to_compare(frame: pl.DataFrame, by: str = "scheme") -> list[Row]:
+    """The runs of a table as paired tests take them: by scheme, or by the values of a key."""
+    keys = [name for name in groups(frame) if name not in (by, "traffic")]
+    return [
+        Row(_cell(row[by]), ", ".join(_cell(row[key]) for key in keys), _cell(row["traffic"]), row["seed"], row)
+        for row in frame.iter_rows(named=True)
+    ]
+
+
 def write(frame: pl.DataFrame, folder: Path) -> list[Path]:
     """runs.csv and runs.parquet, and the same of means; each file appears whole or not at all."""
     made = []
@@ -141,7 +151,7 @@ def table(frame: pl.DataFrame, title: str = "Sweep") -> Table:
         before = mine
     counts = sorted({seeds for _, seeds, _ in found if seeds})
     words = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds" if counts else ""
-    notes = [f"means over {words}, 95 % confidence intervals"] if counts and counts[-1] > 1 else []
+    notes = [f"means over {words}, 95 % confidence intervals; {statistics.CUT}"] if counts and counts[-1] > 1 else []
     if any(
         seeds and measures[name] is None for _, seeds, measures in found for name in measured(frame) if "p99" in name
     ):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from backwater.analysis import scheme_tests
 from backwater.analysis.pictures import Paper
-from backwater.analysis.scheme_tests import Row
 from backwater.cli.commands import failed
 from backwater.common import terminal
 from backwater.common.atomic_files import write_asked
@@ -23,7 +22,7 @@ from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import Sweep, cache_at
-from backwater.experiments.sweep_measures import MEASURES, TAKEN
+from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document
 from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario
@@ -135,19 +134,11 @@ def _chosen(frame: pl.DataFrame, traffic: str | None) -> pl.DataFrame:
     return frame.drop([name for name in sweep_tables.measured(frame) if frame[name].null_count() == frame.height])
 
 
-def _rows(frame: pl.DataFrame) -> list[Row]:
-    keys = [name for name in frame.columns if name not in TAKEN]
-    return [
-        Row(row["scheme"], ", ".join(str(row[key]) for key in keys), row["traffic"], row["seed"], row)
-        for row in frame.iter_rows(named=True)
-    ]
-
-
 def _report(
     found: Sweep, frame: pl.DataFrame, folder: Path, title: str, paper: Paper, tested: Sequence[str], *,
     keep_runs: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    tests = scheme_tests.of(_rows(frame), tested)
+    tests = scheme_tests.of(sweep_tables.to_compare(frame), tested)
     files = found.write(frame, folder)
     if tests:
         files.append(write_asked(folder / "tests.parquet", scheme_tests.table(tests).write_parquet))

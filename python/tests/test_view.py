@@ -348,6 +348,15 @@ def test_the_summary_has_the_times_of_collectives_and_of_flows_with_how_many_the
     assert ["network", "star, 4 hosts, 1 switch"] in summary["settings"]
 
 
+def test_what_to_change_is_what_each_caveat_of_the_run_says(ring: Results, tmp_path: Path) -> None:
+    assert read(packed(ring)).header["summary"]["advice"] == []
+    _copy(ring, tmp_path, caveats=[{"code": "no-marks", "message": "nothing marks", "place": "cc"}])
+    found = read(packed(Results(tmp_path)))
+    (advice,) = found.header["summary"]["advice"]
+    assert advice == 'no-marks: Set switch.detector.kind = "red", with kmin and kmax.'
+    assert "caveat[no-marks]: nothing marks" in found.header["notes"]
+
+
 def test_flows_that_the_page_does_not_list_are_in_what_it_tells_of_all(
     ring: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,7 +117,7 @@ def packed(
         "differs": list(differs),
         "lanes": jobs.named,
         "lane_words": jobs.words,
-        "notes": [*run.notes, *(caveat.message for caveat in codes.told(results.meta))],
+        "notes": [*run.notes, *map(str, codes.told(results.meta))],
     }
     return pack(header, run.columns)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backwater.analysis import collectives
-from backwater.common import percentiles, quantities
+from backwater.common import codes, percentiles, quantities
 from backwater.common.late import pl
 from backwater.results import Results, measures
 
@@ -20,8 +20,15 @@ def of(results: Results, alone: Mapping[str, Results], network_nodes: tuple[int,
         "settings": _settings(results, network_nodes),
         "tables": [table for table in tables if table["rows"]],
         "totals": _totals(results),
-        "advice": [],
+        "advice": _advice(results),
     }
+
+
+def _advice(results: Results) -> list[str]:
+    """What to change by each caveat of the run, which is itself among the notes of the page."""
+    known = {code.id: code for code in codes.codes()}
+    found = dict.fromkeys(caveat.code for caveat in codes.told(results.meta) if caveat.code in known)
+    return [f"{code}: {known[code].todo}" for code in found if code]
 
 
 def _table(title: str, headings: str, note: str = "") -> dict[str, Any]:

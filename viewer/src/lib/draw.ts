@@ -168,7 +168,9 @@ function drawStates(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): vo
     for (const state of [State.Undetermined, State.Congested, State.Paused]) {
       c.strokeStyle = theme.state[state];
       c.lineWidth = STROKE[state].width;
-      c.setLineDash(STROKE[state].dash);
+      // Each dash takes its time: many lines have fewer of them.
+      const longer = Math.max(1, Math.min(4, lists[dimmed][state].length / 60));
+      c.setLineDash(STROKE[state].dash.map((length) => length * longer));
       trace(c, scene, frame, lists[dimmed][state]);
     }
   }

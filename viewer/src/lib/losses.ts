@@ -12,12 +12,12 @@ const PARTS: [string, string, string][] = [
   ["connection_wait", "its connection was busy", "#999999"],
   ["paced", "paced at the source", "#CC79A7"],
   ["nic_held", "held at its NIC", "#0072B2"],
-  ["nic_queue", "NIC sent for others", "#F0E442"],
-  ["gate", "behind closed gates", "#56B4E9"],
+  ["nic_queue", "its NIC sent other flows", "#F0E442"],
+  ["gate", "behind paused ports", "#56B4E9"],
   ["backlog", "in queues of held ports", "#E69F00"],
   ["queue", "in other queues", "#D55E00"],
   ["drain", "in a slow host's receive queue", "#882255"],
-  ["reorder_wait", "waited for packets that came by other ways", "#44AA99"],
+  ["reorder_wait", "waited for packets that took other paths", "#44AA99"],
   ["rest", "not explained", "#000000"],
 ];
 
@@ -26,6 +26,6 @@ export function parts(run: Run, row: number): Part[] {
   if (row < 0) return [];
   const read = (name: string) => run.column(`flows.${name}`)[row] ?? 0;
   const found = PARTS.map(([name, words, colour]) => ({ name, words, colour, ticks: read(name) }));
-  const alone = { name: "ideal_wait", words: "less what it waits alone, too", colour: "transparent", ticks: -read("ideal_wait") };
+  const alone = { name: "ideal_wait", words: "less what it waits alone", colour: "transparent", ticks: -read("ideal_wait") };
   return [...found, alone].filter((part) => part.ticks !== 0);
 }

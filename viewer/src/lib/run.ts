@@ -49,6 +49,7 @@ export class Run {
   readonly peakQueue: number;
   private readonly times: Column;
   private readonly lengths: Column;
+  private readonly lastPoint: Int32Array;
   private readonly queueBy: ByPort;
   private readonly marksBy: ByPort;
   private readonly waitsBy: ByPort;
@@ -76,6 +77,7 @@ export class Run {
     this.held = this.spans("held");
     this.trees = this.spans("trees");
     [this.times, this.lengths] = [this.column("queues.time"), this.column("queues.bytes")];
+    this.lastPoint = new Int32Array(ports).fill(-1);
     this.queueBy = new ByPort(this.column("queues.port"), ports);
     this.marksBy = new ByPort(this.column("marks.port"), ports);
     const flows = this.column("flows.flow");
@@ -196,9 +198,12 @@ export class Run {
 
   /** Bytes in a port's queue at a time: between known points that are close, else 0. */
   queue(port: number, time: number): number {
-    const [from, to] = this.queueRows(port);
-    const next = after(this.times, from, to, time);
-    return next === from ? 0 : this.between(next - 1, to, time);
+    const [from, to] = [this.queueBy.first[port], this.queueBy.first[port + 1]];
+    // While time goes on, the last point is mostly the one of the frame before.
+    let last = this.lastPoint[port];
+    const still = last >= from && last < to && this.times[last] <= time && !(this.times[last + 1] <= time && last + 1 < to);
+    if (!still) this.lastPoint[port] = last = after(this.times, from, to, time) - 1;
+    return last < from ? 0 : this.between(last, to, time);
   }
 
   /** The rows of a port's queue, as [from, to). */

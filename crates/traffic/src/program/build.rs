@@ -26,9 +26,9 @@ struct Deeds {
     /// Sends, puts, gets or computes: that takes time.
     works: bool,
     /// Sets of the requests that it posts, of its receives alone, and of what it waits for.
-    posts: u8,
-    receives: u8,
-    waits: u8,
+    posts: u64,
+    receives: u64,
+    waits: u64,
     /// Whether it puts or gets, and whether it flushes.
     remote: bool,
     flushes: bool,
@@ -173,8 +173,9 @@ impl Builder {
     }
 
     /// Waits for requests (`MPI_Waitall`): bit s of `sets` stands for set s.
-    pub fn wait(&mut self, sets: u8) -> &mut Self {
-        self.check(sets != 0, || "waits for no request: name the set of one, 0 to 6".to_owned());
+    pub fn wait(&mut self, sets: u64) -> &mut Self {
+        let last = BLOCKING - 1;
+        self.check(sets != 0, || format!("waits for no request: name the set of one, 0 to {last}"));
         self.push(Op::Wait { sets })
     }
 

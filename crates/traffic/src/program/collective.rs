@@ -1,7 +1,8 @@
 //! Collective operations of some ranks, as the calls of each of them.
 use backwater_units::Bytes;
 
-use super::{Builder, INTERNAL};
+use super::{BLOCKING, Builder, INTERNAL};
+use crate::trace::collective::{Algorithm, Op, Parts, Rounds, Sent};
 
 /// Payload of the messages of a barrier. They carry nothing in MPI, whose own headers stand for it here, like in its other messages of
 /// 8 B; with the header of a packet it makes no difference of note.
@@ -9,6 +10,9 @@ const BARRIER: Bytes = Bytes::new(8);
 
 /// Tells the messages of an allreduce from those of a barrier.
 const ALLREDUCE: u32 = 1 << 30;
+
+/// Tells the messages of a scheduled collective from those of both.
+const SCHEDULED: u32 = 1 << 29;
 
 /// Communicators, at most, of an application.
 pub(crate) const MAX_COMMUNICATORS: u32 = 1 << 24;
@@ -36,6 +40,10 @@ impl Communicator {
         Self { number, members, places }
     }
 
+    pub(crate) const fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Its ranks.
     pub fn members(&self) -> &[u32] {
         &self.members
@@ -48,7 +56,69 @@ impl Communicator {
     }
 }
 
+/// What a member does in a collective: other members by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Receive(u32, u64),
+    Send(u32, u64),
+    /// Waits for both.
+    Settle,
+}
+
+/// What the members of a collective do, by place, as the algorithms of traces have it ([`crate::trace::Algorithm`]).
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    acts: Vec<Vec<Act>>,
+}
+
+impl Schedule {
+    /// A collective among `n` members; `root` is a place.
+    pub fn new(op: Op, algorithm: Algorithm, n: usize, bytes: Bytes, root: usize) -> Self {
+        let mut schedule = Self { acts: vec![Vec::new(); n] };
+        let bytes = bytes.get();
+        Parts { rounds: &mut schedule, n, bytes, uneven: &[], root }.run(op, algorithm);
+        schedule
+    }
+}
+
+impl Rounds for Schedule {
+    fn exchange(&mut self, sends: &[Sent]) {
+        self.flood(sends.iter().copied());
+    }
+
+    fn flood(&mut self, sends: impl Iterator<Item = Sent> + Clone) {
+        for (from, to, bytes) in sends.clone() {
+            self.acts[to].push(Act::Receive(from as u32, bytes));
+        }
+        for (from, to, bytes) in sends.clone() {
+            self.acts[from].push(Act::Send(to as u32, bytes));
+        }
+        for (from, to, _) in sends {
+            for member in [from, to] {
+                if self.acts[member].last() != Some(&Act::Settle) {
+                    self.acts[member].push(Act::Settle);
+                }
+            }
+        }
+    }
+}
+
 impl Builder {
+    /// Does the part of a place in a collective.
+    pub fn collective(&mut self, schedule: &Schedule, of: &Communicator, place: usize) -> &mut Self {
+        let tag = INTERNAL | SCHEDULED | of.number;
+        for act in &schedule.acts[place] {
+            match *act {
+                Act::Receive(from, bytes) => {
+                    self.receive(of.members[from as usize], Bytes::new(bytes), tag, BLOCKING)
+                }
+                Act::Send(to, bytes) => self.send(of.members[to as usize], Bytes::new(bytes), tag, BLOCKING),
+                Act::Settle => self.settle(),
+            };
+        }
+        self
+    }
+
     /// Waits until all members have come to it (`MPI_Barrier`), by dissemination (Hensgen, Finkel, Manber: Two Algorithms for Barrier
     /// Synchronization, 1988): in round k member i tells member i + 2^k. ⌈log₂ n⌉ rounds.
     pub fn barrier(&mut self, of: &Communicator, place: usize) -> &mut Self {
@@ -77,14 +147,10 @@ impl Builder {
         let folded = place < 2 * rest;
         if folded && place.is_multiple_of(2) {
             let next = of.members[place + 1];
-            return self
-                .send(next, size, tag, super::BLOCKING)
-                .settle()
-                .receive(next, size, tag, super::BLOCKING)
-                .settle();
+            return self.send(next, size, tag, BLOCKING).settle().receive(next, size, tag, BLOCKING).settle();
         }
         if folded {
-            self.receive(of.members[place - 1], size, tag, super::BLOCKING).settle();
+            self.receive(of.members[place - 1], size, tag, BLOCKING).settle();
         }
         let member = |new: usize| of.members[if new < rest { 2 * new + 1 } else { new + rest }];
         let own = if folded { place / 2 } else { place - rest };
@@ -93,7 +159,7 @@ impl Builder {
             self.swap((other, size), (other, size), tag);
         }
         if folded {
-            self.send(of.members[place - 1], size, tag, super::BLOCKING).settle();
+            self.send(of.members[place - 1], size, tag, BLOCKING).settle();
         }
         self
     }

@@ -20,7 +20,7 @@ use backwater_units::{Bytes, Span, Time};
 
 pub use application::{Application, Member};
 pub use build::{Builder, Wrong};
-pub use collective::Communicator;
+pub use collective::{Communicator, Schedule};
 pub use gpcnet::Gpcnet;
 pub use place::{Placement, place};
 
@@ -37,7 +37,7 @@ pub const FOREVER: u32 = u32::MAX;
 pub const MAX_OPS: usize = 1 << 20;
 
 /// Sets of requests that an op can wait for.
-pub const SETS: u8 = 8;
+pub const SETS: u8 = 64;
 
 /// The set of what blocking calls post.
 pub const BLOCKING: u8 = SETS - 1;
@@ -159,7 +159,7 @@ pub enum Op {
     /// Waits until no request of some sets is outstanding.
     Wait {
         /// Bit s: set s.
-        sets: u8,
+        sets: u64,
     },
     /// Begins to write into another rank's memory; the other one takes no part in it.
     Put {

@@ -1,4 +1,5 @@
 //! Readers of flow lists, traces and rank programs, our own and those of other simulators.
+mod collective;
 mod hpcc;
 mod import;
 mod line;

@@ -18,9 +18,14 @@ mod calls;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use backwater_units::Bytes;
+
 use super::LineError;
 use super::line::{Line, lines, shown};
-use crate::program::{Application, Builder, Communicator, MAX_RANKS, MAX_TIMERS, MAX_TOTAL, Member, Wrong};
+use crate::program::{
+    Application, Builder, Communicator, MAX_RANKS, MAX_TIMERS, MAX_TOTAL, Member, Schedule, Wrong,
+};
+use crate::trace::{Algorithm, Op};
 
 /// The first line.
 const HEADER: &str = "backwater-program 1";
@@ -70,6 +75,10 @@ struct Reader {
     ranks: u32,
     drafts: Vec<Draft>,
     groups: BTreeMap<u64, Rc<Communicator>>,
+    /// What collectives do, by group, operation, algorithm, bytes and root; each rank that calls one takes its part of it.
+    schedules: BTreeMap<(u32, Op, Algorithm, Bytes, usize), Rc<Schedule>>,
+    /// Messages of them.
+    planned: u64,
     roles: Vec<String>,
     series: Vec<String>,
     /// Ops of all ranks, and ranks of all groups.
@@ -103,6 +112,8 @@ impl Reader {
             ranks,
             drafts: std::iter::repeat_with(draft).take(ranks as usize).collect(),
             groups: [(0, all)].into(),
+            schedules: BTreeMap::new(),
+            planned: 0,
             roles: vec!["rank".to_owned()],
             series: Vec::new(),
             ops: 0,

@@ -16,13 +16,13 @@ mod pe;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use backwater_units::{Bytes, Span};
+use backwater_units::Span;
 
 use super::LineError;
+use super::collective::{Shape, shape};
 use super::line::{Line, lines, shown};
-use crate::flow::MAX_SIZE;
 use crate::trace::{
-    Algorithm, Collective, Dependency, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Task, Trace,
+    Collective, Dependency, HEADER, MAX_FLOWS, MAX_RANKS, Message, Op, Ranks, Ready, Task, Trace,
 };
 
 /// A record's place in a list by its name.
@@ -177,31 +177,11 @@ impl Reader {
         })?;
         let group = self.group_of(line)?;
         let members = &self.trace.groups[group as usize].members;
-        let algorithm = algorithm(line, op, members.len())?;
-        let root: Option<u32> = line.value("root", "a rank")?;
-        let place = match root {
-            Some(_) if !op.has_root() => {
-                return Err(line.error(format!("a {} has no root", op.name())));
-            }
-            Some(root) => members
-                .iter()
-                .position(|rank| *rank == root)
-                .ok_or_else(|| line.error(format!("root {root} is not in the group")))?,
-            None => 0,
-        };
-        let bytes = line.size("bytes")?;
-        if bytes.is_none() && op != Op::Barrier {
-            return Err(line.error(format!("a {} needs `bytes` and a size", op.name())));
-        }
-        let bytes = bytes.unwrap_or(Bytes::new(1));
-        if bytes.get().saturating_mul(members.len() as u64) > MAX_SIZE.get() {
-            return Err(
-                line.error(format!("{bytes} of each of {} ranks are more than 1000TB", members.len()))
-            );
-        }
+        let Shape { algorithm, root, bytes } = shape(line, op, members)?;
+        let algorithm = algorithm.unwrap_or(op.algorithms()[0]);
         let joins = vec![Ready::AT_ONCE; members.len()];
         named(line, "collective", &mut self.collectives, id, self.trace.collectives.len())?;
-        let (root, line) = (place as u32, line.number);
+        let (root, line) = (root as u32, line.number);
         self.count(line, algorithm.messages(op, joins.len() as u64))?;
         self.trace.collectives.push(Collective {
             id,
@@ -329,34 +309,6 @@ impl Reader {
 
 /// What stands after `after`.
 const AFTER: &str = "after needs `sent`, `acked`, `received`, `done` or `task` and a number";
-
-fn algorithm(line: &Line<'_>, op: Op, members: usize) -> Result<Algorithm, LineError> {
-    let text = line.value::<String>("algorithm", "a name")?.unwrap_or(op.algorithms()[0].name().to_owned());
-    let found = Algorithm::from_str(&text).ok().filter(|algorithm| algorithm.is_for(op));
-    let Some(mut algorithm) = found else {
-        let names: Vec<&str> = op.algorithms().iter().map(|algorithm| algorithm.name()).collect();
-        let (text, op, names) = (shown(&text), op.name(), names.join(", "));
-        return Err(line.error(format!("`{text}` is no algorithm for {op}; there are {names}")));
-    };
-    let within: Option<u32> = line.value("within", "a number of ranks")?;
-    match (&mut algorithm, within) {
-        (Algorithm::Hierarchical(group), Some(size)) if size > 0 && members.is_multiple_of(size as usize) => {
-            *group = size;
-        }
-        (Algorithm::Hierarchical(_), _) => {
-            let what = format!("hierarchical needs `within` and a number that divides {members} ranks");
-            return Err(line.error(what));
-        }
-        (_, Some(_)) => return Err(line.error("`within` is for hierarchical".to_owned())),
-        _ => {}
-    }
-    if !algorithm.does(op, members) {
-        let (name, op) = (algorithm.name(), op.name());
-        let what = format!("{name} does an {op} only among a power of two, not {members} ranks; take ring");
-        return Err(line.error(what));
-    }
-    Ok(algorithm)
-}
 
 /// A dependency must be on something at the same rank.
 fn local(line: &Line<'_>, at: u32, rank: u32, what: &str) -> Result<(), LineError> {

@@ -14,13 +14,8 @@
 //! Within a round a member sends when it has sent and received all of the rounds before it; linear has one round. What it computes takes no time.
 use std::str::FromStr;
 
-use backwater_units::Span;
-
-use super::expand::Build;
-use super::steps::Event;
-
 /// A collective operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
     /// Nobody goes on before all have come; messages of 1 B.
     Barrier,
@@ -43,7 +38,7 @@ pub enum Op {
 }
 
 /// How it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
     /// See the table above.
     Dissemination,
@@ -183,20 +178,32 @@ impl Algorithm {
     }
 }
 
-/// A collective being taken apart: for each member what must have happened before it goes on.
-pub(super) struct Taken<'a> {
-    pub(super) build: &'a mut Build,
-    pub(super) members: &'a [u32],
-    pub(super) at: Vec<Vec<Event>>,
-    pub(super) bytes: u64,
-    /// Of an all-to-all: bytes from each to each, instead of `bytes` for all; empty if they are even.
-    pub(super) uneven: &'a [u64],
-    pub(super) root: usize,
+/// A message of a round: the member that sends, the one that receives, bytes.
+pub(crate) type Sent = (usize, usize, u64);
+
+/// What takes the rounds of a collective, one after the other. In a round a member sends when it has sent and received all of the rounds
+/// before that it took part in.
+pub(crate) trait Rounds {
+    /// One round, in which no member sends twice.
+    fn exchange(&mut self, sends: &[Sent]);
+    /// One round in which each member posts all that it sends at once, in this order.
+    fn flood(&mut self, sends: impl Iterator<Item = Sent> + Clone);
 }
 
-impl Taken<'_> {
-    pub(super) fn run(&mut self, op: Op, algorithm: Algorithm) {
-        let (n, bytes) = (self.members.len(), self.bytes);
+/// A collective being taken apart.
+pub(crate) struct Parts<'a, R> {
+    pub(crate) rounds: &'a mut R,
+    /// Members.
+    pub(crate) n: usize,
+    pub(crate) bytes: u64,
+    /// Of an all-to-all: bytes from each to each, instead of `bytes` for all; empty if they are even.
+    pub(crate) uneven: &'a [u64],
+    pub(crate) root: usize,
+}
+
+impl<R: Rounds> Parts<'_, R> {
+    pub(crate) fn run(&mut self, op: Op, algorithm: Algorithm) {
+        let (n, bytes) = (self.n, self.bytes);
         match (op, algorithm) {
             (Op::Barrier, Algorithm::Binomial) => {
                 self.collect(|_| 1);
@@ -254,24 +261,12 @@ impl Taken<'_> {
         }
     }
 
-    /// One round: (member, member, bytes), no member sends twice. A member goes on when it has sent and received what is its.
-    fn exchange(&mut self, sends: &[(usize, usize, u64)]) {
-        let flows: Vec<u32> = sends.iter().map(|send| self.send(*send)).collect();
-        for (&(from, ..), flow) in sends.iter().zip(&flows) {
-            // What it waited for before is past.
-            self.at[from] = vec![Event::Sent(*flow)];
-        }
-        for (&(_, to, _), flow) in sends.iter().zip(&flows) {
-            self.at[to].push(Event::Received(*flow));
-        }
-    }
-
-    fn send(&mut self, (from, to, bytes): (usize, usize, u64)) -> u32 {
-        self.build.send(self.members[from], self.members[to], bytes, &self.at[from])
+    fn exchange(&mut self, sends: &[Sent]) {
+        self.rounds.exchange(sends);
     }
 
     fn disseminate(&mut self) {
-        let n = self.members.len();
+        let n = self.n;
         let mut distance = 1;
         while distance < n {
             let sends = (0..n).map(|member| (member, (member + distance) % n, 1));
@@ -282,7 +277,7 @@ impl Taken<'_> {
 
     /// From the root down a binomial tree; `bytes` of so many members below and including one.
     fn spread(&mut self, bytes: impl Fn(u64) -> u64) {
-        let n = self.members.len();
+        let n = self.n;
         let mut half = n.next_power_of_two() / 2;
         while half > 0 {
             let sends: Vec<_> = self.branches(half).collect();
@@ -294,7 +289,7 @@ impl Taken<'_> {
 
     /// Up a binomial tree to the root.
     fn collect(&mut self, bytes: impl Fn(u64) -> u64) {
-        let n = self.members.len();
+        let n = self.n;
         let mut half = 1;
         while half < n {
             let sends: Vec<_> = self.branches(half).collect();
@@ -306,7 +301,7 @@ impl Taken<'_> {
 
     /// The branches of a level: the end near the root, the far one, and how many members are there and beyond.
     fn branches(&self, half: usize) -> impl Iterator<Item = (usize, usize, u64)> {
-        let (n, root) = (self.members.len(), self.root);
+        let (n, root) = (self.n, self.root);
         let member = move |place: usize| (place + root) % n;
         (half..n)
             .step_by(2 * half)
@@ -315,21 +310,21 @@ impl Taken<'_> {
 
     /// Members but one rounds to the next member; bytes by member and round.
     fn ring(&mut self, bytes: impl Fn(usize, usize) -> u64) {
-        let n = self.members.len();
+        let n = self.n;
         self.rings(n, |member| (member + 1) % n, bytes);
     }
 
     /// Rings of `size` members each, all at the same time: which one is next to a member, bytes by member and round.
     fn rings(&mut self, size: usize, next: impl Fn(usize) -> usize, bytes: impl Fn(usize, usize) -> u64) {
         for round in 0..size.saturating_sub(1) {
-            let sends = (0..self.members.len()).map(|member| (member, next(member), bytes(member, round)));
+            let sends = (0..self.n).map(|member| (member, next(member), bytes(member, round)));
             self.exchange(&sends.collect::<Vec<_>>());
         }
     }
 
     /// A reduce-scatter in each group of `size` neighbours, an all-reduce of each part among those who have it, and everything back.
     fn within_and_among(&mut self, size: usize) {
-        let (total, groups) = (self.bytes, self.members.len() / size);
+        let (total, groups) = (self.bytes, self.n / size);
         let (group, place) = (move |member: usize| member / size, move |member: usize| member % size);
         let beside = move |member| group(member) * size + (place(member) + 1) % size;
         let across = move |member| (group(member) + 1) % groups * size + place(member);
@@ -354,7 +349,7 @@ impl Taken<'_> {
     /// An allreduce among a power of two of the members, as `among` does it with their number and their names. The members beyond it
     /// hand theirs over first and get the sum last.
     fn folded(&mut self, among: impl Fn(&mut Self, usize, &dyn Fn(usize) -> usize)) {
-        let (n, bytes) = (self.members.len(), self.bytes);
+        let (n, bytes) = (self.n, self.bytes);
         let whole = 1 << n.ilog2();
         let rest = n - whole;
         let folded: Vec<_> = (0..rest).map(|pair| (2 * pair, 2 * pair + 1, bytes)).collect();
@@ -391,25 +386,19 @@ impl Taken<'_> {
 
     /// What one member sends to another in an all-to-all.
     fn to_each(&self, from: usize, to: usize) -> u64 {
-        if self.uneven.is_empty() { self.bytes } else { self.uneven[from * self.members.len() + to] }
+        if self.uneven.is_empty() { self.bytes } else { self.uneven[from * self.n + to] }
     }
 
-    /// All to all: each posts all that it sends at once, a picosecond after each other, to the next member first: the NIC takes them in this
-    /// order, and not all members begin with the same one.
+    /// All to all, to the next member first: not all members begin with the same one.
     fn flood(&mut self) {
-        let n = self.members.len();
-        let mut happened: Vec<Vec<Event>> = vec![Vec::new(); n];
-        for distance in 1..n {
-            for member in 0..n {
-                let to = (member + distance) % n;
-                let posted = Span::from_ps(distance as u64 - 1);
-                let step = self.build.step(self.members[member], self.at[member].clone(), posted);
-                let flow = self.build.start(step, self.members[to], self.to_each(member, to));
-                happened[member].push(Event::Sent(flow));
-                happened[to].push(Event::Received(flow));
-            }
-        }
-        self.at = happened;
+        let (n, bytes, uneven) = (self.n, self.bytes, self.uneven);
+        let sends = (1..n).flat_map(move |distance| {
+            (0..n).map(move |from| {
+                let to = (from + distance) % n;
+                (from, to, if uneven.is_empty() { bytes } else { uneven[from * n + to] })
+            })
+        });
+        self.rounds.flood(sends);
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use backwater_units::{Bytes, Span, Time};
 
-use super::collective::Taken;
+use super::collective::{Parts, Rounds, Sent};
 use super::steps::{Event, Step};
 use super::{Collective, Dependency, Trace};
 use crate::flow::{Flow, Group};
@@ -105,6 +105,44 @@ impl Build {
     }
 }
 
+/// A collective as flows and steps: for each member what must have happened before it goes on.
+pub(super) struct Taken<'a> {
+    pub(super) build: &'a mut Build,
+    pub(super) members: &'a [u32],
+    pub(super) at: Vec<Vec<Event>>,
+}
+
+impl Rounds for Taken<'_> {
+    fn exchange(&mut self, sends: &[Sent]) {
+        let mut send = |(from, to, bytes): Sent| {
+            self.build.send(self.members[from], self.members[to], bytes, &self.at[from])
+        };
+        let flows: Vec<u32> = sends.iter().map(|sent| send(*sent)).collect();
+        for (&(from, ..), flow) in sends.iter().zip(&flows) {
+            // What it waited for before is past.
+            self.at[from] = vec![Event::Sent(*flow)];
+        }
+        for (&(_, to, _), flow) in sends.iter().zip(&flows) {
+            self.at[to].push(Event::Received(*flow));
+        }
+    }
+
+    /// What a member posts starts a picosecond after each other: so the NIC takes it in this order.
+    fn flood(&mut self, sends: impl Iterator<Item = Sent> + Clone) {
+        let n = self.members.len();
+        let (mut happened, mut posted) = (vec![Vec::new(); n], vec![0; n]);
+        for (from, to, bytes) in sends {
+            let delay = Span::from_ps(posted[from]);
+            posted[from] += 1;
+            let step = self.build.step(self.members[from], self.at[from].clone(), delay);
+            let flow = self.build.start(step, self.members[to], bytes);
+            happened[from].push(Event::Sent(flow));
+            happened[to].push(Event::Received(flow));
+        }
+        self.at = happened;
+    }
+}
+
 impl Trace {
     /// The trace as flows and steps between ranks.
     ///
@@ -160,8 +198,10 @@ impl Trace {
         build.line = collective.line;
         let at = joins.map(|join| vec![Event::Done(join)]).collect();
         let (bytes, root) = (collective.bytes.get(), collective.root as usize);
-        let mut taken = Taken { build, members, at, bytes, uneven: &collective.uneven, root };
-        taken.run(collective.op, collective.algorithm);
+        let mut taken = Taken { build, members, at };
+        let (n, uneven) = (members.len(), &collective.uneven[..]);
+        let mut parts = Parts { rounds: &mut taken, n, bytes, uneven, root };
+        parts.run(collective.op, collective.algorithm);
         for (member, after) in std::mem::take(&mut taken.at).into_iter().enumerate() {
             build.program.steps[steps.end(number, member) as usize].after = after;
         }

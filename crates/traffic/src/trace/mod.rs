@@ -5,7 +5,7 @@
 //! VEF traces). [`Trace::expand`] replaces collectives by the messages of a named algorithm and dependencies by [`Step`]s, which
 //! a host can carry out alone. A one-sided program ([`Act`]) says what each rank does line by line.
 //! Files are read by [`crate::read::trace`].
-mod collective;
+pub(crate) mod collective;
 mod expand;
 mod shmem;
 mod steps;

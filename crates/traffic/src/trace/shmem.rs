@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 use backwater_units::{Bytes, Span};
 
 use super::Trace;
-use super::collective::{Algorithm, Op, Taken};
-use super::expand::Build;
+use super::collective::{Algorithm, Op, Parts};
+use super::expand::{Build, Taken};
 use super::steps::Event;
 use crate::read::LineError;
 
@@ -229,8 +229,9 @@ impl Trace {
             at.push(std::mem::take(&mut pe.at));
         }
         let members = &self.groups[0].members;
-        let mut taken = Taken { build, members, at, bytes: 1, uneven: &[], root: 0 };
-        taken.run(Op::Barrier, Algorithm::Dissemination);
+        let mut taken = Taken { build, members, at };
+        let mut parts = Parts { rounds: &mut taken, n: members.len(), bytes: 1, uneven: &[], root: 0 };
+        parts.run(Op::Barrier, Algorithm::Dissemination);
         for (pe, at) in pes.iter_mut().zip(std::mem::take(&mut taken.at)) {
             pe.at = at;
         }

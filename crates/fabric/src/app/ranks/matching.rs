@@ -108,12 +108,12 @@ impl Matching {
     }
 
     /// The receive that waits for longest, with those of these sets only.
-    pub(super) fn first_posted(&self, sets: u8) -> Option<&Posted> {
+    pub(super) fn first_posted(&self, sets: u64) -> Option<&Posted> {
         self.posted.iter().find(|posted| sets & 1 << posted.set != 0)
     }
 
     /// Whether the data of a receive of these sets has been asked for, and the rank that it comes from.
-    pub(super) fn first_cleared(&self, sets: u8) -> Option<u32> {
+    pub(super) fn first_cleared(&self, sets: u64) -> Option<u32> {
         self.cleared.iter().find(|cleared| sets & 1 << cleared.set != 0).map(|cleared| cleared.from)
     }
 }

@@ -87,8 +87,15 @@ impl Rank {
     }
 
     /// Whether no request of these sets is outstanding.
-    pub(super) fn is_done(&self, sets: u8) -> bool {
-        (0..SETS).all(|set| sets & 1 << set == 0 || self.requests[usize::from(set)] == 0)
+    pub(super) fn is_done(&self, sets: u64) -> bool {
+        let mut left = sets;
+        while left != 0 {
+            if self.requests[left.trailing_zeros() as usize] != 0 {
+                return false;
+            }
+            left &= left - 1;
+        }
+        true
     }
 
     /// Whether it has more open than a rank may.

@@ -108,7 +108,7 @@ fn reason(rank: &Rank, world: &World) -> String {
 fn tag_words(tag: u32) -> String {
     match tag {
         ANY => String::new(),
-        tag if tag & INTERNAL != 0 => " of a barrier or an allreduce".to_owned(),
+        tag if tag & INTERNAL != 0 => " of a collective".to_owned(),
         tag => format!(" with tag {tag}"),
     }
 }

@@ -21,14 +21,14 @@ fn a_blocking_call_is_its_request_and_a_wait_for_it() {
     let ops = built(|rank| {
         rank.send_blocking(1, SIZE, 7).receive_blocking(ANY, SIZE, ANY).sendrecv((2, SIZE), (3, SIZE), 0);
     });
-    let wait = Op::Wait { sets: 0x80 };
+    let wait = Op::Wait { sets: 1 << 63 };
     let expected = [
-        Op::Isend { to: 1, size: 4096, tag: 7, set: 7 },
+        Op::Isend { to: 1, size: 4096, tag: 7, set: 63 },
         wait,
-        Op::Irecv { from: ANY, size: 4096, tag: ANY, set: 7 },
+        Op::Irecv { from: ANY, size: 4096, tag: ANY, set: 63 },
         wait,
-        Op::Irecv { from: 3, size: 4096, tag: 0, set: 7 },
-        Op::Isend { to: 2, size: 4096, tag: 0, set: 7 },
+        Op::Irecv { from: 3, size: 4096, tag: 0, set: 63 },
+        Op::Isend { to: 2, size: 4096, tag: 0, set: 63 },
         wait,
     ];
     assert_eq!(ops.expect("a good program"), expected);
@@ -70,8 +70,8 @@ fn calls_to_nobody_and_of_too_much_are_refused() {
     refused(0, "allowed are up to 1000TB", |rank| {
         rank.put(1, Bytes::MAX);
     });
-    refused(0, "set 7 of requests: allowed are 0 to 6", |rank| {
-        rank.isend(1, SIZE, 0, 7);
+    refused(0, "set 63 of requests: allowed are 0 to 62", |rank| {
+        rank.isend(1, SIZE, 0, 63);
     });
     refused(0, "set 200 of requests", |rank| {
         rank.irecv(1, SIZE, 0, 200);

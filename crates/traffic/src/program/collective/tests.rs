@@ -1,13 +1,13 @@
 //! Who knows of whom after a collective, and how many messages it takes.
 use super::super::testing::execute;
-use super::super::{ANY, Op};
+use super::super::{self as program, ANY};
 use super::*;
 
 fn everybody(n: u32) -> Communicator {
     Communicator::new(3, (0..n).collect())
 }
 
-fn programs(n: u32, calls: impl Fn(&mut Builder, &Communicator, usize)) -> Vec<Vec<Op>> {
+fn programs(n: u32, calls: impl Fn(&mut Builder, &Communicator, usize)) -> Vec<Vec<program::Op>> {
     let all = everybody(n);
     let program = |place| {
         let mut builder = Builder::new(n);
@@ -81,4 +81,65 @@ fn a_receive_of_any_message_takes_none_of_a_barrier() {
         }
     });
     assert!(execute(&programs).iter().all(|rank| rank.ended));
+}
+
+/// What the ranks have done when member 1, or the only one, is the root.
+fn scheduled(op: Op, algorithm: Algorithm, n: u32, bytes: u64) -> Vec<program::testing::Done> {
+    let schedule = Schedule::new(op, algorithm, n as usize, Bytes::new(bytes), (1 % n) as usize);
+    execute(&programs(n, |rank, all, place| {
+        rank.collective(&schedule, all, place);
+    }))
+}
+
+#[test]
+fn who_needs_the_data_of_whom_has_heard_of_it_after_a_collective() {
+    for n in 1..18u32 {
+        let (everybody, root) = ((1u128 << n) - 1, 1 % n);
+        for op in [
+            Op::Bcast,
+            Op::Reduce,
+            Op::Allreduce,
+            Op::Gather,
+            Op::Scatter,
+            Op::Allgather,
+            Op::Alltoall,
+            Op::ReduceScatter,
+        ] {
+            for algorithm in op.algorithms().iter().filter(|algorithm| algorithm.does(op, n as usize)) {
+                let done = scheduled(op, *algorithm, n, 1000);
+                let what = format!("{op:?} {algorithm:?} {n}");
+                assert!(done.iter().all(|rank| rank.ended), "{what}");
+                let sent: usize = done.iter().map(|rank| rank.sent.len()).sum();
+                assert_eq!(sent as u64, algorithm.messages(op, u64::from(n)), "{what}");
+                for (number, rank) in (0..).zip(&done) {
+                    let needs = match op {
+                        Op::Bcast | Op::Scatter => 1 << root,
+                        Op::Reduce | Op::Gather if number != root => 0,
+                        _ => everybody,
+                    };
+                    assert_eq!(rank.knows & needs, needs, "{what}: rank {number}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_collective_sends_as_many_bytes_as_its_arithmetic_says() {
+    let sent = |op, algorithm, n| -> u64 {
+        let done = scheduled(op, algorithm, n, 840);
+        done.iter().flat_map(|rank| &rank.sent).map(|(_, bytes, _)| bytes).sum()
+    };
+    for n in 2..9 {
+        let others = 840 * (u64::from(n) - 1);
+        assert_eq!(sent(Op::Bcast, Algorithm::Binomial, n), others);
+        assert_eq!(sent(Op::Reduce, Algorithm::Linear, n), others);
+        assert_eq!(sent(Op::Scatter, Algorithm::Linear, n), others);
+        assert_eq!(sent(Op::ReduceScatter, Algorithm::Ring, n), others);
+        assert_eq!(sent(Op::Allreduce, Algorithm::Ring, n), 2 * others);
+        assert_eq!(sent(Op::Allgather, Algorithm::Ring, n), u64::from(n) * others);
+        assert_eq!(sent(Op::Alltoall, Algorithm::Linear, n), u64::from(n) * others);
+    }
+    // Each of n = 2^k places hands over (n - 1)/n of all, twice.
+    assert_eq!(sent(Op::Allreduce, Algorithm::HalvingDoubling, 8), 2 * 7 * 840);
 }

@@ -210,7 +210,7 @@ fn a_bandwidth_turn_sends_16_messages_of_128_kib_and_ends_with_a_barrier_of_the_
     };
     // 24 ranks of the slice: 5 rounds of a barrier.
     assert_eq!((sent(131_072), sent(8)), (16, 5));
-    assert!(matches!(ops[stop - 1], Op::Wait { sets: 0x80 }), "the barrier is timed, too");
+    assert!(matches!(ops[stop - 1], Op::Wait { sets: 0x8000_0000_0000_0000 }), "the barrier is timed, too");
 }
 
 #[test]

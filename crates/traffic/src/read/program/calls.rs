@@ -1,16 +1,19 @@
 //! What follows `rank LIST`.
 use std::rc::Rc;
+use std::str::FromStr;
 
 use backwater_units::{Bytes, Span};
 
 use super::{Draft, Reader, named};
-use crate::program::{ANY, BLOCKING, Communicator, FOREVER};
+use crate::program::{ANY, BLOCKING, Communicator, FOREVER, Schedule};
 use crate::read::LineError;
+use crate::read::collective::{Shape, shape};
 use crate::read::line::{Line, shown};
+use crate::trace::{Algorithm, Op};
 
 /// All calls.
-const CALLS: &str = "isend, irecv, send, recv, sendrecv, wait, put, get, flush, barrier, allreduce, compute, loop, \
-                     end, start, stop";
+const CALLS: &str = "isend, irecv, send, recv, sendrecv, wait, put, get, flush, barrier, bcast, reduce, allreduce, \
+                     gather, scatter, allgather, alltoall, reduce-scatter, compute, loop, end, start, stop";
 
 /// A rank that another one deals with.
 #[derive(Clone, Copy)]
@@ -38,12 +41,13 @@ pub(super) enum Call {
     Send { to: Peer, size: Bytes, tag: u32 },
     Recv { from: Peer, size: Bytes, tag: u32 },
     Sendrecv { to: Peer, size: Bytes, from: Peer, room: Bytes, tag: u32 },
-    Wait { sets: u8 },
+    Wait { sets: u64 },
     Put { to: Peer, size: Bytes },
     Get { from: Peer, size: Bytes },
     Flush,
     Barrier { group: Rc<Communicator> },
     Allreduce { group: Rc<Communicator>, size: Bytes },
+    Collective { group: Rc<Communicator>, schedule: Rc<Schedule> },
     Compute(Span),
     Loop { times: u32 },
     End,
@@ -79,6 +83,7 @@ impl Call {
             Self::Flush => builder.flush(),
             Self::Barrier { group } => builder.barrier(group, place(group)?),
             Self::Allreduce { group, size } => builder.allreduce(group, place(group)?, *size),
+            Self::Collective { group, schedule } => builder.collective(schedule, group, place(group)?),
             Self::Compute(time) => builder.compute(*time),
             Self::Loop { times } => builder.repeat(*times),
             Self::End => builder.end(),
@@ -115,10 +120,6 @@ impl Reader {
                 line.only(3, &["group"])?;
                 Ok(Call::Barrier { group: self.group_of(line)? })
             }
-            "allreduce" => {
-                line.only(3, &["bytes", "group"])?;
-                Ok(Call::Allreduce { group: self.group_of(line)?, size: line.needed_bytes(word)? })
-            }
             "compute" => one(line, "a time such as 500ns", |text| text.parse().ok().map(Call::Compute)),
             "loop" => {
                 one(line, &format!("a number of turns from 1 to {}, or forever", FOREVER - 1), |text| {
@@ -134,7 +135,10 @@ impl Reader {
                 Ok(Call::Start { series: named(&mut self.series, &name, line)? })
             }
             "stop" => self.stop(line),
-            word => Err(line.error(format!("`{}` is not one of {CALLS}", shown(word)))),
+            word => match Op::from_str(word) {
+                Ok(op) => self.collective(line, op),
+                Err(_) => Err(line.error(format!("`{}` is not one of {CALLS}", shown(word)))),
+            },
         }
     }
 
@@ -160,6 +164,33 @@ impl Reader {
                 Call::Sendrecv { to, size, from, room: line.size("room")?.unwrap_or(size), tag }
             }
         })
+    }
+
+    /// A collective other than a barrier. An allreduce without a name of an algorithm is by recursive doubling, as is that of
+    /// [`Builder::allreduce`](crate::program::Builder::allreduce).
+    fn collective(&mut self, line: &Line<'_>, op: Op) -> Result<Call, LineError> {
+        let keys: &[&str] = &["bytes", "algorithm", "within", "group", "root"];
+        line.only(3, if op.has_root() { keys } else { &keys[..4] })?;
+        let group = self.group_of(line)?;
+        let Shape { algorithm, root, bytes } = shape(line, op, group.members())?;
+        let algorithm = match (op, algorithm) {
+            (Op::Allreduce, None | Some(Algorithm::RecursiveDoubling)) => {
+                return Ok(Call::Allreduce { group, size: bytes });
+            }
+            (_, named) => named.unwrap_or(op.algorithms()[0]),
+        };
+        let (n, key) = (group.members().len(), (group.number(), op, algorithm, bytes, root));
+        if let Some(schedule) = self.schedules.get(&key) {
+            return Ok(Call::Collective { group, schedule: Rc::clone(schedule) });
+        }
+        self.planned = self.planned.saturating_add(algorithm.messages(op, n as u64));
+        if self.planned > self.most as u64 {
+            let what = format!("with this line collectives have more than {} messages in all", self.most);
+            return Err(line.error(what));
+        }
+        let schedule = Rc::new(Schedule::new(op, algorithm, n, bytes, root));
+        self.schedules.insert(key, Rc::clone(&schedule));
+        Ok(Call::Collective { group, schedule })
     }
 
     fn stop(&mut self, line: &Line<'_>) -> Result<Call, LineError> {

@@ -41,7 +41,7 @@ fn a_program_says_what_each_rank_does() {
         Op::Start { timer: 0 },
         Op::Irecv { from: 3, size: 4096, tag: 3, set: 0 },
         Op::Isend { to: 1, size: 4096, tag: 3, set: 0 },
-        Op::Wait { sets: 0x7f },
+        Op::Wait { sets: (1 << 63) - 1 },
         Op::Stop { timer: 0, series: 0, label: 7 },
         Op::End { begin: 1 },
         Op::Put { to: 3, size: 1_000_000 },
@@ -62,23 +62,31 @@ fn a_program_says_what_each_rank_does() {
 #[test]
 fn every_call_has_its_ops() {
     assert_eq!(
-        ops("irecv from any bytes 0 tag any request 6"),
-        [Op::Irecv { from: ANY, size: 0, tag: ANY, set: 6 }]
+        ops("irecv from any bytes 0 tag any request 62"),
+        [Op::Irecv { from: ANY, size: 0, tag: ANY, set: 62 }]
     );
     assert_eq!(ops("isend to +0 bytes 1"), [Op::Isend { to: 1, size: 1, tag: 0, set: 0 }]);
     assert_eq!(ops("get from -2 bytes 8"), [Op::Get { from: 3, size: 8 }]);
     assert_eq!(ops("wait request 2"), [Op::Wait { sets: 4 }]);
-    let settle = Op::Wait { sets: 0x80 };
-    assert_eq!(ops("send to 0 bytes 9 tag 4"), [Op::Isend { to: 0, size: 9, tag: 4, set: 7 }, settle]);
-    assert_eq!(ops("recv from any bytes 9"), [Op::Irecv { from: ANY, size: 9, tag: 0, set: 7 }, settle]);
+    let settle = Op::Wait { sets: 1 << 63 };
+    assert_eq!(ops("send to 0 bytes 9 tag 4"), [Op::Isend { to: 0, size: 9, tag: 4, set: 63 }, settle]);
+    assert_eq!(ops("recv from any bytes 9"), [Op::Irecv { from: ANY, size: 9, tag: 0, set: 63 }, settle]);
     let both = [
-        Op::Irecv { from: 0, size: 5, tag: 1, set: 7 },
-        Op::Isend { to: 2, size: 9, tag: 1, set: 7 },
+        Op::Irecv { from: 0, size: 5, tag: 1, set: 63 },
+        Op::Isend { to: 2, size: 9, tag: 1, set: 63 },
         settle,
     ];
     assert_eq!(ops("sendrecv to +1 bytes 9 from -1 room 5 tag 1"), both);
     // Two rounds among four, an exchange each.
     assert_eq!((ops("barrier").len(), ops("allreduce bytes 64KiB").len()), (6, 6));
+    assert_eq!(ops("allreduce bytes 8 algorithm recursive-doubling"), ops("allreduce bytes 8"));
+    assert_eq!(ops("allreduce bytes 8 algorithm ring").len(), 18);
+    // Rank 1 is a leaf of the tree of rank 2, whose branches are ranks 0 and, over it, 1; rank 3.
+    assert!(
+        matches!(ops("bcast bytes 9 root 2")[..], [Op::Irecv { from: 0, size: 9, .. }, end] if end == settle)
+    );
+    let posted = |op: &Op| matches!(op, Op::Irecv { .. } | Op::Isend { size: 9, .. });
+    assert_eq!(ops("alltoall bytes 9").iter().filter(|op| posted(op)).count(), 6);
     let endless = program(
         "backwater-program 1\nranks 4\nrank 1 loop forever\nrank 1 recv from 0 bytes 8\nrank 1 end\n",
     );
@@ -100,7 +108,11 @@ fn what_is_wrong_is_said_with_its_line() {
     refused("pe 1 flush", 4, "`pe` is not one of rank, group, role");
     refused("rank", 4, "rank needs ranks, such as 0-3,7 or *, and a call");
     refused("rank 1", 4, "a rank needs something to do: one of isend, irecv, send");
-    refused("rank 1 bcast", 4, "`bcast` is not one of isend");
+    refused("rank 1 scan", 4, "`scan` is not one of isend");
+    refused("rank 1 bcast", 4, "a bcast needs `bytes` and a size");
+    refused("rank 1 allgather bytes 8 root 1", 4, "`root` is not one of bytes, algorithm, within, group");
+    refused("rank 1 bcast bytes 8 root 4", 4, "root 4 is not in the group");
+    refused("rank 1 bcast bytes 8 algorithm ring", 4, "no algorithm for bcast; there are binomial, linear");
     refused("rank 4 flush", 4, "there is no rank 4; the 4 ranks are 0 to 3");
     refused("rank all flush", 4, "`all` is not a rank, such as 3, 0-3,7 or *");
     refused("rank 3-1 flush", 4, "`3-1` counts down; write 1-3");
@@ -118,8 +130,8 @@ fn what_is_wrong_is_said_with_its_line() {
         4,
         "tag 2147483648: allowed are 0 to 2147483647; coll",
     );
-    refused("rank 1 isend to 2 bytes 9 request 7", 4, "request 7: allowed are 0 to 6");
-    refused("rank 1 wait request 900", 4, "request `900` is not a number from 0 to 6");
+    refused("rank 1 isend to 2 bytes 9 request 63", 4, "request 63: allowed are 0 to 62");
+    refused("rank 1 wait request 900", 4, "request `900` is not a number from 0 to 62");
     refused("rank 1 send to 2 bytes 9 request 1", 4, "`request` is not one of to, bytes, tag");
     refused("rank 1 put to 2 bytes 9 bytes 8", 4, "twice");
     refused("rank 1 barrier group 2", 4, "no line above says `group 2 ...`");
@@ -187,6 +199,14 @@ fn programs_too_long_to_hold_are_refused_where_they_become_so() {
     let error =
         read(&format!("group 1 0\n{}", "rank 0 barrier group 1\n".repeat(5001))).expect_err("5001 calls");
     assert_eq!(error.line, 3 + 5001);
+    // Alltoalls of 64 ranks, 4032 messages each: one is planned once for all that call it, and two are too many.
+    let called = |bytes| format!("rank 0 alltoall bytes {bytes}\n");
+    assert_eq!(read(&called(1).repeat(9)), Ok(64));
+    let error = read(&(called(1) + &called(2))).expect_err("8064 messages");
+    assert_eq!(
+        (error.line, &error.what[..]),
+        (4, "with this line collectives have more than 5000 messages in all")
+    );
     let groups = (1..80).map(|group| format!("group {group} *\n")).collect::<Vec<_>>().concat();
     let error = read(&groups).expect_err("79 groups of 64");
     assert!(error.line == 2 + 79 && error.what.contains("or 5000 ranks in all groups"), "{error}");

@@ -1,4 +1,6 @@
 //! Traces good and bad.
+use backwater_units::Bytes;
+
 use super::*;
 use crate::trace::Event;
 

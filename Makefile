@@ -56,8 +56,10 @@ test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
 	cargo test --release --locked -p backwater-benches --test fixed # the same digests as in the dev profile
 
-# The tests of a file stay together: they share the runs that they look at.
+# The tests of a file stay together: they share the runs that they look at. Open MPI is installed where it may be; where it cannot, the
+# tests that need it are skipped, unless MPI=required.
 test-python: $(STAMPS)/core $(STAMPS)/test
+	@python/tests/mpi/install.sh || [ "$(MPI)" != required ]
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 swarm: $(STAMPS)/core $(STAMPS)/test ## mix everything with everything at random for SECONDS (600), from SEED on: bytes, times, blame, engines, the page

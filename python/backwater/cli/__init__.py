@@ -63,6 +63,8 @@ COMMANDS = {
     "import goal": "Make a scenario of a GOAL schedule, text or binary.",
     "import chakra": "Make a scenario of Chakra execution traces, one file for each NPU.",
     "import vef": "Make a scenario of a VEF trace.",
+    "import mpi": "Make a scenario of what the ranks of an MPI program have recorded.",
+    "trace mpi": "Record an MPI program as it runs, and make a scenario of what its ranks called and computed.",
     "export fct": "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt.",
     "export pfc": "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt.",
     "export perfetto": "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.",
@@ -76,6 +78,7 @@ GROUPS = {
     "cbfc": ("calculate", "Credit-based flow control: what a virtual lane needs."),
     "cache": ("cache", "Runs that sweeps have done before."),
     "import": ("import_", "Networks and workloads of other tools as scenarios."),
+    "trace": ("trace", "What programs do, recorded as they run."),
     "export": ("export", "Results for other tools."),
 }
 

@@ -6,15 +6,17 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from backwater.cli.options import Json
+from backwater.cli.options import Flag, Json
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, workloads, write
 from backwater.io.importing import hpcc as reader
+from backwater.io.importing import mpi as records_of_mpi
 
 Out = Annotated[Path | None, Parameter(name="--out")]
 Network = Annotated[Path | None, Parameter(name="--topology")]
@@ -116,6 +118,71 @@ def vef(
     _workload("vef", (file,), topology, profile, out, as_json=json_)
 
 
+def mpi(
+    folder: Path,
+    /,
+    *,
+    topology: Network = None,
+    profile: Profile = None,
+    cut: Flag = False,
+    fold: Flag = False,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Make a scenario of what the ranks of an MPI program have recorded.
+
+    Parameters
+    ----------
+    folder
+        The folder of the records, rank-0.bwmpi and so on.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
+        switch if not given.
+    profile
+        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+    cut
+        Of records that end in the middle keep what all ranks had done.
+    fold
+        Make loops of calls that repeat; each turn then computes for the mean of all.
+    out
+        The folder to make; the folder's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    finish_mpi(folder, topology, profile, out or _named(folder), cut=cut, fold=fold, as_json=json_)
+
+
+def finish_mpi(
+    folder: Path,
+    topology: Path | None,
+    profile: str | None,
+    out: Path,
+    *,
+    cut: bool = False,
+    fold: bool = False,
+    as_json: bool,
+    notes: Sequence[str] = (),
+) -> None:
+    """Make the scenario of recorded ranks, and print what they called beside what others print."""
+    imported, traced = records_of_mpi.load(folder, topology, profile, cut=cut, fold=fold)
+    imported.notes[:0] = notes
+    calls = {
+        name: {"calls": number, "bytes": traced.bytes[name], "seconds": traced.nanoseconds[name] / 1e9}
+        for name, number in traced.calls.most_common()
+    }
+    more = {
+        "ranks": traced.ranks,
+        "calls": calls,
+        "computing_s": traced.computing / 1e9,
+        "recording_s": traced.recording / 1e9,
+    }
+    if not as_json:
+        print(f"{'call':<18} {'calls':>10} {'bytes':>16} {'seconds in it':>14}")
+        for name, row in calls.items():
+            print(f"{name:<18} {row['calls']:>10} {row['bytes']:>16} {row['seconds']:>14.6f}")
+    finish(imported, out, as_json=as_json, more=more)
+
+
 def hpcc(config: Path, /, *, out: Out = None, json_: Json = False) -> None:
     """Make a scenario of a config.txt of the HPCC simulator (ns-3), with the topology and flows that it names.
 
@@ -164,14 +231,21 @@ def _workload(
 
 
 def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:
-    finish(imported, out if out is not None else Path(source.name.split(".")[0] or "imported"), as_json=as_json)
+    finish(imported, out if out is not None else _named(source), as_json=as_json)
 
 
-def finish(imported: Imported, out: Path, named: str = "--out", *, as_json: bool) -> None:
-    """Make the folder of a scenario, which messages call `named`, and print what is in it."""
+def _named(source: Path) -> Path:
+    return Path(source.name.split(".")[0] or "imported")
+
+
+def finish(
+    imported: Imported, out: Path, named: str = "--out", *, as_json: bool, more: Mapping[str, object] | None = None
+) -> None:
+    """Make the folder of a scenario, which messages call `named`, and print what is in it, in JSON with `more`."""
     scenario = write(imported, out, named)
     if as_json:
-        print(json.dumps({"scenario": str(scenario), "holds": imported.holds, "notes": imported.notes}, indent=2))
+        told = {"scenario": str(scenario), "holds": imported.holds, "notes": imported.notes}
+        print(json.dumps({**told, **(more or {})}, indent=2))
         return
     print(f"{scenario}: {imported.holds}")
     for note in imported.notes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from backwater import _core
@@ -33,22 +34,40 @@ def load(format_: str, files: Sequence[Path], topology: Path | None = None, prof
         raise UsageError(f"{format_} takes one file, {what}; {len(files)} are given")
     origin = str(files[0])
     trace, holds, notes = _core.import_workload(format_, [read_bytes(file, what) for file in files], origin)
-    ranks = int(holds.split()[0])
-    made = {"app.trace": trace}
-    sources: dict[str, str] = {}
-    if topology is None:
-        place = _ONE_SWITCH.format(ranks=ranks)
-        notes.append(f"no network is named: {ranks} hosts at one switch of 100 Gbps; --topology names another one")
-    else:
-        place, more = _network(topology, ranks, origin, made)
-        notes += more
-        if "topology.txt" in made:
-            sources["topology.txt"] = str(topology)
-    if profile is None:
-        notes.append(f"no profile is named: {PROFILE}, whose ECN thresholds follow the rate of each link; --profile")
-    ack = _ACKS if " acked " in trace else ""
-    made["scenario.toml"] = _SCENARIO.format(origin=origin, profile=profile or PROFILE, place=place, ack=ack)
-    return Imported(made, holds, notes, sources)
+    place = Place(int(holds.split()[0]), origin, topology, profile)
+    return place.scenario("app.trace", trace, "trace", holds, notes, _ACKS if " acked " in trace else "")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the ranks of a workload run: a network and a profile, one switch and `PROFILE` if none is given."""
+
+    ranks: int
+    origin: str
+    topology: Path | None
+    profile: str | None
+
+    def scenario(self, name: str, text: str, kind: str, holds: str, notes: list[str], extra: str = "") -> Imported:
+        """The scenario of a file of records, such as a trace, with lines of other tables."""
+        made = {name: text}
+        sources: dict[str, str] = {}
+        ranks, notes = self.ranks, list(notes)
+        if self.topology is None:
+            place = _ONE_SWITCH.format(ranks=ranks)
+            notes.append(f"no network is named: {ranks} hosts at one switch of 100 Gbps; --topology names another one")
+        else:
+            place, more = _network(self.topology, ranks, self.origin, made)
+            notes += more
+            if "topology.txt" in made:
+                sources["topology.txt"] = str(self.topology)
+        if self.profile is None:
+            notes.append(
+                f"no profile is named: {PROFILE}, whose ECN thresholds follow the rate of each link; --profile"
+            )
+        made["scenario.toml"] = _SCENARIO.format(
+            origin=self.origin, profile=self.profile or PROFILE, place=place, extra=extra, kind=kind, file=name
+        )
+        return Imported(made, holds, notes, sources)
 
 
 def _network(topology: Path, ranks: int, origin: str, made: dict[str, str]) -> tuple[str, list[str]]:
@@ -87,10 +106,10 @@ _SCENARIO = """# Made of {origin}.
 profile = "{profile}"
 
 {place}
-{ack}[[traffic]]
+{extra}[[traffic]]
 name = "app"
-kind = "trace"
-file = "app.trace"
+kind = "{kind}"
+file = "{file}"
 
 [probe]
 sample = "10us"

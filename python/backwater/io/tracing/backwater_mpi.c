@@ -1,0 +1,1462 @@
+/* Records what the ranks of an MPI program call, and how long they compute between the calls.
+ *
+ * Where there is no Backwater:
+ *
+ *     mpicc -shared -fPIC -O2 -pthread -o libbackwater_mpi.so backwater_mpi.c
+ *     BACKWATER_MPI_FOLDER=/scratch/records LD_PRELOAD=$PWD/libbackwater_mpi.so mpirun -n 4 ./app
+ *
+ * and later, where there is one: backwater import mpi /scratch/records
+ *
+ * The folder must exist, and be the same for all ranks (on several machines: shared, or copied together). Without
+ * BACKWATER_MPI_FOLDER nothing is recorded. BACKWATER_MPI_LIMIT is how many calls of a rank are recorded (1000000).
+ *
+ * Each rank writes one file, rank-<number>.bwmpi: a line of text, then records. A record is a kind, and then numbers:
+ * how long the rank computed before the call and how long the call took, both in nanoseconds, and what is said beside
+ * each kind below. Numbers are of 7 bits a byte, the lowest first; the highest bit says that more follow. Ranks are
+ * those of MPI_COMM_WORLD. The file is mapped into memory, so that a rank that is killed leaves all that it recorded:
+ * behind it are bytes of 0, and there is no END.
+ *
+ * The standard lets a library stand before MPI: it defines MPI_Send, and calls PMPI_Send (MPI 4.1, chapter 15).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum kind {
+	/* calls, nanoseconds of recording, nanoseconds in calls that are no records, calls of other threads */
+	END = 1,
+	/* number, identity (0: unknown), members, each member; their numbers: 0 is MPI_COMM_WORLD */
+	COMM,
+	/* no record follows: there are as many as BACKWATER_MPI_LIMIT says */
+	LIMIT,
+	/* mode, communicator, peer, tag, bytes */
+	SEND,
+	/* communicator, peer, tag, room in bytes */
+	RECV,
+	/* request, mode, communicator, peer, tag, bytes */
+	ISEND,
+	/* request, communicator, peer + 1 (0: any), tag + 1 (0: any), room in bytes */
+	IRECV,
+	/* communicator, receiver + 1 (0: none), tag, bytes, sender + 1 (0: none), tag, room in bytes */
+	SENDRECV,
+	/* requests, then of each: number, how it ended; if it has received: from whom, tag */
+	DONE,
+	/* request */
+	FREE,
+	/* operation, communicator, bytes, root */
+	COLLECTIVE,
+	/* operation, communicator, root, numbers, bytes to each, numbers, bytes from each */
+	UNEVEN,
+	/* request, operation, communicator, bytes, root */
+	ICOLLECTIVE,
+	/* request + 1 (0: none), target, bytes */
+	PUT,
+	GET,
+	/* all puts and gets of the rank are complete */
+	FLUSH,
+	/* communicator: the same, and all of it meet */
+	FENCE,
+	/* letters of the name, the name: what has no other record */
+	OTHER,
+};
+
+enum mode { STANDARD, SYNCHRONOUS, BUFFERED, READY };
+enum ended { SENT, RECEIVED, CANCELLED };
+enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, REDUCE_SCATTER };
+
+#define CHUNK ((size_t)1 << 20)
+
+struct communicator {
+	uint64_t number;
+	int size;
+	int *members; /* the other side, if it is an intercommunicator */
+	int inter;
+	struct communicator *next;
+};
+
+struct request {
+	uint64_t key; /* 0: this place is free */
+	uint64_t number;
+	int receives, persistent, active;
+	struct communicator *comm;
+	/* What a persistent request does. */
+	enum mode mode;
+	int peer, tag;
+	uint64_t bytes;
+};
+
+static struct {
+	int on, full, rank, size;
+	/* The file. */
+	int file;
+	unsigned char *map;
+	size_t mapped_at, used;
+	/* The record in the making. */
+	unsigned char *record;
+	size_t length, room;
+	/* When the last call was left; computing before calls that are no records; what reading the clock takes. */
+	uint64_t left, pending, clock;
+	uint64_t calls, limit, recording, quiet, foreign, requests, communicators;
+	int comm_key, win_key;
+	struct communicator *comms, *world;
+	/* By hash, in a table of a power of two of places. */
+	struct request *table;
+	size_t places, taken;
+	pthread_t thread;
+	MPI_Group world_group;
+} own = {.file = -1};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* What cannot be done any more is said once; the file then has no end, and the reader says so. */
+static void give_up(const char *what)
+{
+	fprintf(stderr, "backwater: rank %d is recorded no further: %s: %s\n", own.rank, what, strerror(errno));
+	own.on = 0;
+}
+
+static void *more(void *old, size_t bytes)
+{
+	void *memory = realloc(old, bytes);
+	if (!memory) {
+		fprintf(stderr, "backwater: rank %d: no memory for a record\n", own.rank);
+		abort();
+	}
+	return memory;
+}
+
+/* ---- The file ---- */
+
+static int next_chunk(void)
+{
+	if (own.map) {
+		munmap(own.map, CHUNK);
+		own.map = NULL;
+		own.mapped_at += CHUNK;
+	}
+	/* Without room on the disk the mapping would end the program. */
+	int error = posix_fallocate(own.file, (off_t)own.mapped_at, (off_t)CHUNK);
+	if (error) {
+		errno = error;
+		give_up("its file cannot grow");
+		return 0;
+	}
+	void *map = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, own.file, (off_t)own.mapped_at);
+	if (map == MAP_FAILED) {
+		give_up("its file cannot be mapped");
+		return 0;
+	}
+	own.map = map;
+	own.used = 0;
+	return 1;
+}
+
+static void append(const unsigned char *bytes, size_t length)
+{
+	while (length) {
+		if ((!own.map || own.used == CHUNK) && !next_chunk())
+			return;
+		size_t part = CHUNK - own.used < length ? CHUNK - own.used : length;
+		memcpy(own.map + own.used, bytes, part);
+		own.used += part;
+		bytes += part;
+		length -= part;
+	}
+}
+
+static void close_file(void)
+{
+	off_t length = (off_t)(own.mapped_at + own.used);
+	if (own.map)
+		munmap(own.map, CHUNK);
+	own.map = NULL;
+	if (own.file >= 0 && (ftruncate(own.file, length) || close(own.file)))
+		fprintf(stderr, "backwater: rank %d: its file cannot be closed: %s\n", own.rank, strerror(errno));
+	own.file = -1;
+}
+
+/* ---- Records ---- */
+
+static void put(uint64_t number)
+{
+	if (own.length + 10 > own.room)
+		own.record = more(own.record, own.room = 2 * own.room + 64);
+	for (; number > 127; number >>= 7)
+		own.record[own.length++] = (unsigned char)(number | 128);
+	own.record[own.length++] = (unsigned char)number;
+}
+
+/* The time for which the rank has computed until it entered a call. */
+static uint64_t computed(uint64_t entered)
+{
+	uint64_t gap = entered - own.left;
+	return gap > own.clock ? gap - own.clock : 0;
+}
+
+static void begin(enum kind kind, uint64_t entered, uint64_t left)
+{
+	pthread_mutex_lock(&lock);
+	own.length = 0;
+	put(kind);
+	put(own.pending + computed(entered));
+	put(left - entered);
+	own.pending = 0;
+	own.foreign += !pthread_equal(pthread_self(), own.thread);
+}
+
+static void finish(uint64_t left)
+{
+	if (own.on)
+		append(own.record, own.length);
+	if (++own.calls >= own.limit && own.on && !own.full) {
+		own.length = 0;
+		put(LIMIT);
+		put(0);
+		put(0);
+		append(own.record, own.length);
+		own.full = 1;
+		own.on = 0;
+	}
+	own.left = now();
+	own.recording += own.left - left;
+	pthread_mutex_unlock(&lock);
+}
+
+/* A call that is no record. */
+static void pass(uint64_t entered, uint64_t left)
+{
+	pthread_mutex_lock(&lock);
+	own.pending += computed(entered);
+	own.quiet += left - entered;
+	own.left = now();
+	pthread_mutex_unlock(&lock);
+}
+
+static void other(const char *name, uint64_t entered, uint64_t left)
+{
+	begin(OTHER, entered, left);
+	put(strlen(name));
+	for (; *name; name++)
+		put((unsigned char)*name);
+	finish(left);
+}
+
+/* ---- Communicators ---- */
+
+/* A communicator that all its members know by an identity; 0: they could not agree on one. */
+static struct communicator *define(MPI_Comm comm, uint64_t identity)
+{
+	struct communicator *made = more(NULL, sizeof *made);
+	MPI_Group group;
+	PMPI_Comm_test_inter(comm, &made->inter);
+	if (made->inter)
+		PMPI_Comm_remote_group(comm, &group);
+	else
+		PMPI_Comm_group(comm, &group);
+	PMPI_Group_size(group, &made->size);
+	size_t bytes = (size_t)(made->size ? made->size : 1) * sizeof(int);
+	int *places = more(NULL, bytes);
+	made->members = more(NULL, bytes);
+	for (int place = 0; place < made->size; place++)
+		places[place] = place;
+	PMPI_Group_translate_ranks(group, made->size, places, own.world_group, made->members);
+	free(places);
+	PMPI_Group_free(&group);
+	PMPI_Comm_set_attr(comm, own.comm_key, made);
+	pthread_mutex_lock(&lock);
+	made->number = own.communicators++;
+	made->next = own.comms;
+	own.comms = made;
+	own.length = 0;
+	put(COMM);
+	put(0);
+	put(0);
+	put(made->number);
+	put(identity);
+	put((uint64_t)made->size);
+	for (int place = 0; place < made->size; place++)
+		put(made->members[place] < 0 ? (uint64_t)own.size : (uint64_t)made->members[place]);
+	if (own.on)
+		append(own.record, own.length);
+	pthread_mutex_unlock(&lock);
+	return made;
+}
+
+static struct communicator *known(MPI_Comm comm)
+{
+	if (comm == MPI_COMM_WORLD)
+		return own.world;
+	struct communicator *found = NULL;
+	int there = 0;
+	PMPI_Comm_get_attr(comm, own.comm_key, &found, &there);
+	return there ? found : define(comm, 0);
+}
+
+/* A rank of a communicator in MPI_COMM_WORLD; behind the last one: it is none of that. */
+static int world_rank(const struct communicator *comm, int rank)
+{
+	if (rank < 0 || rank >= comm->size || comm->members[rank] < 0)
+		return own.size;
+	return comm->members[rank];
+}
+
+/* A new communicator gets an identity from its first member: what it counts is its own. */
+static void made_communicator(int result, MPI_Comm *comm, uint64_t entered)
+{
+	uint64_t left = now();
+	if (result == MPI_SUCCESS && *comm != MPI_COMM_NULL) {
+		static uint64_t count;
+		int rank, inter;
+		PMPI_Comm_test_inter(*comm, &inter);
+		uint64_t identity = 0;
+		if (!inter) {
+			PMPI_Comm_rank(*comm, &rank);
+			if (rank == 0)
+				identity = ((uint64_t)own.rank + 1) << 32 | ++count;
+			PMPI_Bcast(&identity, 1, MPI_UINT64_T, 0, *comm);
+		}
+		define(*comm, identity);
+	}
+	pass(entered, left);
+}
+
+/* ---- Requests ---- */
+
+static uint64_t key_of(MPI_Request request)
+{
+	uint64_t key = 0;
+	memcpy(&key, &request, sizeof request < sizeof key ? sizeof request : sizeof key);
+	return key + 1 ? key + 1 : 1;
+}
+
+static size_t place_of(uint64_t key)
+{
+	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (own.places - 1);
+}
+
+static struct request *find(MPI_Request request)
+{
+	uint64_t key = key_of(request);
+	if (!own.places || request == MPI_REQUEST_NULL)
+		return NULL;
+	for (size_t place = place_of(key); own.table[place].key; place = (place + 1) & (own.places - 1))
+		if (own.table[place].key == key)
+			return &own.table[place];
+	return NULL;
+}
+
+static struct request *insert(struct request made)
+{
+	size_t place = place_of(made.key);
+	while (own.table[place].key && own.table[place].key != made.key)
+		place = (place + 1) & (own.places - 1);
+	own.taken += !own.table[place].key;
+	own.table[place] = made;
+	return &own.table[place];
+}
+
+static struct request *add(MPI_Request request, int receives, struct communicator *comm)
+{
+	if (2 * own.taken >= own.places) {
+		struct request *before = own.table;
+		size_t places = own.places;
+		own.places = places ? 2 * places : 256;
+		own.table = more(NULL, own.places * sizeof *own.table);
+		memset(own.table, 0, own.places * sizeof *own.table);
+		own.taken = 0;
+		for (size_t place = 0; place < places; place++)
+			if (before[place].key)
+				insert(before[place]);
+		free(before);
+	}
+	struct request made = {.key = key_of(request), .receives = receives, .comm = comm, .active = 1};
+	return insert(made);
+}
+
+/* Takes a request out, and moves up what would not be found any more behind the gap. */
+static void forget(MPI_Request request)
+{
+	struct request *gone = find(request);
+	if (!gone)
+		return;
+	size_t mask = own.places - 1, gap = (size_t)(gone - own.table);
+	own.table[gap].key = 0;
+	own.taken--;
+	for (size_t place = (gap + 1) & mask; own.table[place].key; place = (place + 1) & mask)
+		if (((place - place_of(own.table[place].key)) & mask) >= ((place - gap) & mask)) {
+			own.table[gap] = own.table[place];
+			own.table[place].key = 0;
+			gap = place;
+		}
+}
+
+/* ---- Beginning and end ---- */
+
+static void start_recording(void)
+{
+	const char *folder = getenv("BACKWATER_MPI_FOLDER"), *limit = getenv("BACKWATER_MPI_LIMIT");
+	char name[4096], host[256] = "unknown", head[512];
+	if (!folder || own.on)
+		return;
+	PMPI_Comm_rank(MPI_COMM_WORLD, &own.rank);
+	PMPI_Comm_size(MPI_COMM_WORLD, &own.size);
+	own.limit = limit ? strtoull(limit, NULL, 10) : 1000000;
+	if (!own.limit)
+		own.limit = 1;
+	int length = snprintf(name, sizeof name, "%s/rank-%d.bwmpi", folder, own.rank);
+	if (length < 0 || (size_t)length >= sizeof name) {
+		errno = ENAMETOOLONG;
+		give_up(folder);
+		return;
+	}
+	own.file = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (own.file < 0) {
+		give_up(name);
+		return;
+	}
+	uint64_t before = now();
+	for (int turn = 0; turn < 1000; turn++)
+		now();
+	own.clock = (now() - before) / 1000;
+	gethostname(host, sizeof host - 1);
+	length = snprintf(head, sizeof head, "backwater-mpi 1 rank %d of %d host %s cpus %ld clock-ns %llu limit %llu\n",
+			  own.rank, own.size, host, sysconf(_SC_NPROCESSORS_ONLN), (unsigned long long)own.clock,
+			  (unsigned long long)own.limit);
+	own.on = 1;
+	own.thread = pthread_self();
+	append((const unsigned char *)head, (size_t)length);
+	PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &own.comm_key, NULL);
+	PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &own.win_key, NULL);
+	PMPI_Comm_group(MPI_COMM_WORLD, &own.world_group);
+	own.world = define(MPI_COMM_WORLD, 1);
+	own.left = now();
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+	int result = PMPI_Init(argc, argv);
+	if (result == MPI_SUCCESS)
+		start_recording();
+	return result;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int result = PMPI_Init_thread(argc, argv, required, provided);
+	if (result == MPI_SUCCESS)
+		start_recording();
+	return result;
+}
+
+int MPI_Finalize(void)
+{
+	if (own.on) {
+		uint64_t entered = now();
+		begin(END, entered, entered);
+		put(own.calls);
+		put(own.recording);
+		put(own.quiet);
+		put(own.foreign);
+		finish(entered);
+	}
+	own.on = 0;
+	close_file();
+	if (own.world) {
+		PMPI_Group_free(&own.world_group);
+		PMPI_Comm_free_keyval(&own.comm_key);
+		PMPI_Win_free_keyval(&own.win_key);
+	}
+	for (struct communicator *next; own.comms; own.comms = next) {
+		next = own.comms->next;
+		free(own.comms->members);
+		free(own.comms);
+	}
+	own.world = NULL;
+	free(own.table);
+	free(own.record);
+	own.table = NULL;
+	own.record = NULL;
+	own.places = own.taken = own.room = 0;
+	return PMPI_Finalize();
+}
+
+/* ---- Messages ---- */
+
+static uint64_t bytes_of(int count, MPI_Datatype type)
+{
+	MPI_Count size = 0;
+	if (count > 0 && type != MPI_DATATYPE_NULL)
+		PMPI_Type_size_x(type, &size);
+	return size > 0 ? (uint64_t)count * (uint64_t)size : 0;
+}
+
+static void sent(enum mode mode, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, uint64_t entered)
+{
+	uint64_t left = now();
+	struct communicator *of = known(comm);
+	begin(SEND, entered, left);
+	put(mode);
+	put(of->number);
+	put((uint64_t)world_rank(of, to));
+	put((uint64_t)tag);
+	put(bytes_of(count, type));
+	finish(left);
+}
+
+#define SENDS(name, mode)                                                                                              \
+	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)               \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name(buffer, count, type, to, tag, comm);                                          \
+		if (own.on && result == MPI_SUCCESS && to != MPI_PROC_NULL)                                            \
+			sent(mode, count, type, to, tag, comm, entered);                                               \
+		return result;                                                                                         \
+	}
+SENDS(Send, STANDARD)
+SENDS(Ssend, SYNCHRONOUS)
+SENDS(Bsend, BUFFERED)
+SENDS(Rsend, READY)
+
+static void received(int count, MPI_Datatype type, const MPI_Status *status, const struct communicator *of,
+		     uint64_t entered)
+{
+	uint64_t left = now();
+	begin(RECV, entered, left);
+	put(of->number);
+	put((uint64_t)world_rank(of, status->MPI_SOURCE));
+	put((uint64_t)status->MPI_TAG);
+	put(bytes_of(count, type));
+	finish(left);
+}
+
+int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
+{
+	MPI_Status mine, *seen = status == MPI_STATUS_IGNORE ? &mine : status;
+	uint64_t entered = now();
+	int result = PMPI_Recv(buffer, count, type, from, tag, comm, seen);
+	if (own.on && result == MPI_SUCCESS && from != MPI_PROC_NULL)
+		received(count, type, seen, known(comm), entered);
+	return result;
+}
+
+static void exchanged(int sent, MPI_Datatype sent_type, int to, int sent_tag, int room, MPI_Datatype type, int from,
+		      const MPI_Status *status, MPI_Comm comm, uint64_t entered)
+{
+	uint64_t left = now();
+	struct communicator *of = known(comm);
+	int sends = to != MPI_PROC_NULL, receives = from != MPI_PROC_NULL;
+	begin(SENDRECV, entered, left);
+	put(of->number);
+	put(sends ? (uint64_t)world_rank(of, to) + 1 : 0);
+	put(sends ? (uint64_t)sent_tag : 0);
+	put(sends ? bytes_of(sent, sent_type) : 0);
+	put(receives ? (uint64_t)world_rank(of, status->MPI_SOURCE) + 1 : 0);
+	put(receives ? (uint64_t)status->MPI_TAG : 0);
+	put(receives ? bytes_of(room, type) : 0);
+	finish(left);
+}
+
+int MPI_Sendrecv(const void *buffer, int count, MPI_Datatype type, int to, int tag, void *room, int room_count,
+		 MPI_Datatype room_type, int from, int room_tag, MPI_Comm comm, MPI_Status *status)
+{
+	MPI_Status mine, *seen = status == MPI_STATUS_IGNORE ? &mine : status;
+	uint64_t entered = now();
+	int result = PMPI_Sendrecv(buffer, count, type, to, tag, room, room_count, room_type, from, room_tag, comm, seen);
+	if (own.on && result == MPI_SUCCESS)
+		exchanged(count, type, to, tag, room_count, room_type, from, seen, comm, entered);
+	return result;
+}
+
+int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int tag, int from, int room_tag,
+			 MPI_Comm comm, MPI_Status *status)
+{
+	MPI_Status mine, *seen = status == MPI_STATUS_IGNORE ? &mine : status;
+	uint64_t entered = now();
+	int result = PMPI_Sendrecv_replace(buffer, count, type, to, tag, from, room_tag, comm, seen);
+	if (own.on && result == MPI_SUCCESS)
+		exchanged(count, type, to, tag, count, type, from, seen, comm, entered);
+	return result;
+}
+
+/* ---- Requests ---- */
+
+/* A request that sends or receives has begun. `peer` and `tag` as in the call. */
+static void posted(struct request *request, enum mode mode, int peer, int tag, uint64_t bytes, uint64_t entered,
+		   uint64_t left)
+{
+	const struct communicator *of = request->comm;
+	request->active = 1;
+	request->number = own.requests++;
+	begin(request->receives ? IRECV : ISEND, entered, left);
+	put(request->number);
+	if (!request->receives)
+		put(mode);
+	put(of->number);
+	if (request->receives) {
+		put(peer == MPI_ANY_SOURCE ? 0 : (uint64_t)world_rank(of, peer) + 1);
+		put(tag == MPI_ANY_TAG ? 0 : (uint64_t)tag + 1);
+	} else {
+		put((uint64_t)world_rank(of, peer));
+		put((uint64_t)tag);
+	}
+	put(bytes);
+	finish(left);
+}
+
+#define ISENDS(name, mode)                                                                                             \
+	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
+		       MPI_Request *request)                                                                           \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name(buffer, count, type, to, tag, comm, request);                                 \
+		if (own.on && result == MPI_SUCCESS && to != MPI_PROC_NULL) {                                          \
+			uint64_t left = now();                                                                         \
+			struct request *made = add(*request, 0, known(comm));                                          \
+			posted(made, mode, to, tag, bytes_of(count, type), entered, left);                             \
+		}                                                                                                      \
+		return result;                                                                                         \
+	}
+ISENDS(Isend, STANDARD)
+ISENDS(Issend, SYNCHRONOUS)
+ISENDS(Ibsend, BUFFERED)
+ISENDS(Irsend, READY)
+
+int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
+	if (own.on && result == MPI_SUCCESS && from != MPI_PROC_NULL) {
+		uint64_t left = now();
+		posted(add(*request, 1, known(comm)), STANDARD, from, tag, bytes_of(count, type), entered, left);
+	}
+	return result;
+}
+
+static void persistent(MPI_Request request, int receives, enum mode mode, int count, MPI_Datatype type, int peer, int tag,
+		       MPI_Comm comm, uint64_t entered)
+{
+	uint64_t left = now();
+	struct request *made = add(request, receives, known(comm));
+	made->persistent = 1;
+	made->active = 0;
+	made->mode = mode;
+	made->peer = peer;
+	made->tag = tag;
+	made->bytes = bytes_of(count, type);
+	pass(entered, left);
+}
+
+#define SEND_INITS(name, mode)                                                                                         \
+	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
+		       MPI_Request *request)                                                                           \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name(buffer, count, type, to, tag, comm, request);                                 \
+		if (own.on && result == MPI_SUCCESS && to != MPI_PROC_NULL)                                            \
+			persistent(*request, 0, mode, count, type, to, tag, comm, entered);                            \
+		return result;                                                                                         \
+	}
+SEND_INITS(Send_init, STANDARD)
+SEND_INITS(Ssend_init, SYNCHRONOUS)
+SEND_INITS(Bsend_init, BUFFERED)
+SEND_INITS(Rsend_init, READY)
+
+int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
+	if (own.on && result == MPI_SUCCESS && from != MPI_PROC_NULL)
+		persistent(*request, 1, STANDARD, count, type, from, tag, comm, entered);
+	return result;
+}
+
+static void started(int count, const MPI_Request *requests, uint64_t entered)
+{
+	uint64_t left = now();
+	for (int index = 0; index < count; index++) {
+		struct request *request = find(requests[index]);
+		if (request)
+			posted(request, request->mode, request->peer, request->tag, request->bytes, entered, left);
+		entered = left = own.left + own.clock;
+	}
+}
+
+int MPI_Start(MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Start(request);
+	if (own.on && result == MPI_SUCCESS)
+		started(1, request, entered);
+	return result;
+}
+
+int MPI_Startall(int count, MPI_Request *requests)
+{
+	uint64_t entered = now();
+	int result = PMPI_Startall(count, requests);
+	if (own.on && result == MPI_SUCCESS)
+		started(count, requests, entered);
+	return result;
+}
+
+int MPI_Request_free(MPI_Request *request)
+{
+	uint64_t entered = now();
+	MPI_Request before = *request;
+	int result = PMPI_Request_free(request);
+	if (own.on && result == MPI_SUCCESS) {
+		uint64_t left = now();
+		struct request *gone = find(before);
+		if (gone && gone->active) {
+			begin(FREE, entered, left);
+			put(gone->number);
+			finish(left);
+		}
+		forget(before);
+	}
+	return result;
+}
+
+/* Of a call that waits or tests: the requests before it, as the call sets them to MPI_REQUEST_NULL, and statuses. */
+struct watch {
+	uint64_t entered;
+	int count;
+	MPI_Request *before;
+	MPI_Status *statuses, *made;
+	MPI_Request few[16];
+	MPI_Status some[16];
+};
+
+/* `given`: where the program wants the statuses, or what stands for nowhere. */
+static void watch(struct watch *watch, int count, const MPI_Request *requests, MPI_Status *given)
+{
+	watch->entered = now();
+	watch->count = count;
+	watch->before = watch->few;
+	watch->made = NULL;
+	watch->statuses = given == MPI_STATUSES_IGNORE || given == MPI_STATUS_IGNORE ? watch->some : given;
+	if (count > 16) {
+		watch->before = more(NULL, (size_t)count * sizeof *watch->before);
+		if (watch->statuses == watch->some)
+			watch->statuses = watch->made = more(NULL, (size_t)count * sizeof *watch->statuses);
+	}
+	for (int index = 0; index < count; index++)
+		watch->before[index] = requests[index];
+}
+
+/* Those that have been completed, `done` of them, `which` or all; their statuses stand in this order. */
+static void completed(struct watch *watch, int done, const int *which, int result)
+{
+	uint64_t left = now();
+	int count = 0;
+	if (own.on && result == MPI_SUCCESS)
+		for (int index = 0; index < done; index++) {
+			struct request *request = find(watch->before[which ? which[index] : index]);
+			count += request && request->active;
+		}
+	if (count) {
+		begin(DONE, watch->entered, left);
+		put((uint64_t)count);
+		for (int index = 0; index < done; index++) {
+			MPI_Request handle = watch->before[which ? which[index] : index];
+			struct request *request = find(handle);
+			const MPI_Status *status = &watch->statuses[index];
+			int cancelled = 0;
+			if (!request || !request->active)
+				continue;
+			if (request->comm)
+				PMPI_Test_cancelled(status, &cancelled);
+			put(request->number);
+			put(cancelled ? CANCELLED : request->receives ? RECEIVED : SENT);
+			if (request->receives && !cancelled) {
+				put((uint64_t)world_rank(request->comm, status->MPI_SOURCE));
+				put((uint64_t)status->MPI_TAG);
+			}
+			request->active = 0;
+			if (!request->persistent)
+				forget(handle);
+		}
+		finish(left);
+	} else if (own.on) {
+		pass(watch->entered, left);
+	}
+	if (watch->before != watch->few) {
+		free(watch->before);
+		free(watch->made);
+	}
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+	struct watch seen;
+	watch(&seen, 1, request, status);
+	int result = PMPI_Wait(request, seen.statuses);
+	completed(&seen, 1, NULL, result);
+	return result;
+}
+
+int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
+{
+	struct watch seen;
+	watch(&seen, count, requests, statuses);
+	int result = PMPI_Waitall(count, requests, seen.statuses);
+	completed(&seen, count, NULL, result);
+	return result;
+}
+
+int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
+{
+	struct watch seen;
+	watch(&seen, count, requests, status);
+	int result = PMPI_Waitany(count, requests, index, seen.statuses);
+	completed(&seen, *index != MPI_UNDEFINED, index, result);
+	return result;
+}
+
+int MPI_Waitsome(int count, MPI_Request *requests, int *done, int *indices, MPI_Status *statuses)
+{
+	struct watch seen;
+	watch(&seen, count, requests, statuses);
+	int result = PMPI_Waitsome(count, requests, done, indices, seen.statuses);
+	completed(&seen, *done == MPI_UNDEFINED ? 0 : *done, indices, result);
+	return result;
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+	struct watch seen;
+	watch(&seen, 1, request, status);
+	int result = PMPI_Test(request, flag, seen.statuses);
+	completed(&seen, *flag != 0, NULL, result);
+	return result;
+}
+
+int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
+{
+	struct watch seen;
+	watch(&seen, count, requests, statuses);
+	int result = PMPI_Testall(count, requests, flag, seen.statuses);
+	completed(&seen, *flag ? count : 0, NULL, result);
+	return result;
+}
+
+int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
+{
+	struct watch seen;
+	watch(&seen, count, requests, status);
+	int result = PMPI_Testany(count, requests, index, flag, seen.statuses);
+	completed(&seen, *flag && *index != MPI_UNDEFINED, index, result);
+	return result;
+}
+
+int MPI_Testsome(int count, MPI_Request *requests, int *done, int *indices, MPI_Status *statuses)
+{
+	struct watch seen;
+	watch(&seen, count, requests, statuses);
+	int result = PMPI_Testsome(count, requests, done, indices, seen.statuses);
+	completed(&seen, *done == MPI_UNDEFINED ? 0 : *done, indices, result);
+	return result;
+}
+
+/* A message that was probed is out of its communicator, which its receive names no more. One matched at a time is enough for what
+ * programs do; of several the last one counts, and another communicator of the same ranks would change tags only. */
+static struct communicator *matched;
+
+int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+	uint64_t entered = now();
+	int result = PMPI_Mprobe(from, tag, comm, message, status);
+	if (own.on && result == MPI_SUCCESS) {
+		uint64_t left = now();
+		matched = known(comm);
+		pass(entered, left);
+	}
+	return result;
+}
+
+int MPI_Improbe(int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+	uint64_t entered = now();
+	int result = PMPI_Improbe(from, tag, comm, flag, message, status);
+	if (own.on && result == MPI_SUCCESS) {
+		uint64_t left = now();
+		if (*flag)
+			matched = known(comm);
+		pass(entered, left);
+	}
+	return result;
+}
+
+int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+	MPI_Status mine, *seen = status == MPI_STATUS_IGNORE ? &mine : status;
+	uint64_t entered = now();
+	int is_null = *message == MPI_MESSAGE_NO_PROC;
+	int result = PMPI_Mrecv(buffer, count, type, message, seen);
+	if (own.on && result == MPI_SUCCESS && matched && !is_null)
+		received(count, type, seen, matched, entered);
+	return result;
+}
+
+int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int is_null = *message == MPI_MESSAGE_NO_PROC;
+	int result = PMPI_Imrecv(buffer, count, type, message, request);
+	if (own.on && result == MPI_SUCCESS && matched && !is_null) {
+		uint64_t left = now();
+		uint64_t bytes = bytes_of(count, type);
+		posted(add(*request, 1, matched), STANDARD, MPI_ANY_SOURCE, MPI_ANY_TAG, bytes, entered, left);
+	}
+	return result;
+}
+
+int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
+{
+	uint64_t entered = now();
+	int result = PMPI_Probe(from, tag, comm, status);
+	if (own.on)
+		pass(entered, now());
+	return result;
+}
+
+int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+	uint64_t entered = now();
+	int result = PMPI_Iprobe(from, tag, comm, flag, status);
+	if (own.on)
+		pass(entered, now());
+	return result;
+}
+
+/* ---- Collectives ---- */
+
+static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, int root, MPI_Request *request, int result,
+		       uint64_t entered)
+{
+	uint64_t left = now();
+	if (result != MPI_SUCCESS)
+		return;
+	struct communicator *of = known(comm);
+	if (of->inter) {
+		other("collective of an intercommunicator", entered, left);
+		return;
+	}
+	struct request *made = request ? add(*request, 0, NULL) : NULL;
+	if (made)
+		made->number = own.requests++;
+	begin(made ? ICOLLECTIVE : COLLECTIVE, entered, left);
+	if (made)
+		put(made->number);
+	put(operation);
+	put(of->number);
+	put(bytes);
+	put((uint64_t)(root < 0 ? 0 : world_rank(of, root)));
+	finish(left);
+}
+
+/* A collective: its name, its operation, its parameters, its arguments, what each rank gives or gets, its root. The second form with `I`
+ * before the name does not block. */
+#define COLLECTIVES(name, iname, operation, parameters, arguments, bytes, root)                                        \
+	int MPI_##name(COMMAS parameters, MPI_Comm comm)                                                               \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name(COMMAS arguments, comm);                                                      \
+		if (own.on)                                                                                            \
+			collective(operation, comm, bytes, root, NULL, result, entered);                               \
+		return result;                                                                                         \
+	}                                                                                                              \
+	int MPI_##iname(COMMAS parameters, MPI_Comm comm, MPI_Request *request)                                        \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##iname(COMMAS arguments, comm, request);                                            \
+		if (own.on)                                                                                            \
+			collective(operation, comm, bytes, root, request, result, entered);                            \
+		return result;                                                                                         \
+	}
+#define COMMAS(...) __VA_ARGS__
+
+static int is_root(MPI_Comm comm, int root)
+{
+	int rank;
+	PMPI_Comm_rank(comm, &rank);
+	return rank == root;
+}
+
+static int size_of(MPI_Comm comm)
+{
+	int size;
+	PMPI_Comm_size(comm, &size);
+	return size;
+}
+
+int MPI_Barrier(MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Barrier(comm);
+	if (own.on)
+		collective(BARRIER, comm, 0, -1, NULL, result, entered);
+	return result;
+}
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Ibarrier(comm, request);
+	if (own.on)
+		collective(BARRIER, comm, 0, -1, request, result, entered);
+	return result;
+}
+
+COLLECTIVES(Bcast, Ibcast, BCAST, (void *buffer, int count, MPI_Datatype type, int root), (buffer, count, type, root),
+	    bytes_of(count, type), root)
+COLLECTIVES(Reduce, Ireduce, REDUCE,
+	    (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, int root),
+	    (buffer, sum, count, type, op, root), bytes_of(count, type), root)
+COLLECTIVES(Allreduce, Iallreduce, ALLREDUCE, (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op),
+	    (buffer, sum, count, type, op), bytes_of(count, type), -1)
+COLLECTIVES(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER,
+	    (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op), (buffer, sum, count, type, op),
+	    bytes_of(count, type) * (uint64_t)size_of(comm), -1)
+/* What is received is said where MPI_IN_PLACE stands for what is sent, and the other way round. */
+COLLECTIVES(Gather, Igather, GATHER,
+	    (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, int root),
+	    (buffer, count, type, room, rooms, room_type, root),
+	    is_root(comm, root) ? bytes_of(rooms, room_type) : bytes_of(count, type), root)
+COLLECTIVES(Scatter, Iscatter, SCATTER,
+	    (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, int root),
+	    (buffer, count, type, room, rooms, room_type, root),
+	    is_root(comm, root) ? bytes_of(count, type) : bytes_of(rooms, room_type), root)
+COLLECTIVES(Allgather, Iallgather, ALLGATHER,
+	    (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type),
+	    (buffer, count, type, room, rooms, room_type), bytes_of(rooms, room_type), -1)
+COLLECTIVES(Alltoall, Ialltoall, ALLTOALL,
+	    (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type),
+	    (buffer, count, type, room, rooms, room_type), bytes_of(rooms, room_type), -1)
+
+/* Of several sizes: those to each member, and those from each. `types` has one for each of them, or one for all. */
+static void each(int numbers, const int *counts, const MPI_Datatype *types, int several)
+{
+	put((uint64_t)numbers);
+	for (int index = 0; index < numbers; index++)
+		put(bytes_of(counts[index], types[several ? index : 0]));
+}
+
+static int begin_uneven(enum operation operation, MPI_Comm comm, int root, int result, uint64_t entered, uint64_t left)
+{
+	if (!own.on || result != MPI_SUCCESS)
+		return 0;
+	struct communicator *of = known(comm);
+	if (of->inter) {
+		other("collective of an intercommunicator", entered, left);
+		return 0;
+	}
+	begin(UNEVEN, entered, left);
+	put(operation);
+	put(of->number);
+	put((uint64_t)(root < 0 ? 0 : world_rank(of, root)));
+	return of->size;
+}
+
+int MPI_Gatherv(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+		MPI_Datatype room_type, int root, MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Gatherv(buffer, count, type, room, counts, at, room_type, root, comm);
+	uint64_t left = now();
+	int size = begin_uneven(GATHER, comm, root, result, entered, left), own_root = size && is_root(comm, root);
+	if (size) {
+		each(own_root ? 0 : 1, &count, &type, 0);
+		each(own_root ? size : 0, counts, &room_type, 0);
+		finish(left);
+	}
+	return result;
+}
+
+int MPI_Scatterv(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, int count,
+		 MPI_Datatype room_type, int root, MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Scatterv(buffer, counts, at, type, room, count, room_type, root, comm);
+	uint64_t left = now();
+	int size = begin_uneven(SCATTER, comm, root, result, entered, left), own_root = size && is_root(comm, root);
+	if (size) {
+		each(own_root ? size : 0, counts, &type, 0);
+		each(own_root ? 0 : 1, &count, &room_type, 0);
+		finish(left);
+	}
+	return result;
+}
+
+int MPI_Allgatherv(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+		   MPI_Datatype room_type, MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Allgatherv(buffer, count, type, room, counts, at, room_type, comm);
+	uint64_t left = now();
+	int size = begin_uneven(ALLGATHER, comm, -1, result, entered, left);
+	if (size) {
+		each(0, NULL, NULL, 0);
+		each(size, counts, &room_type, 0);
+		finish(left);
+	}
+	return result;
+}
+
+int MPI_Reduce_scatter(const void *buffer, void *sum, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Reduce_scatter(buffer, sum, counts, type, op, comm);
+	uint64_t left = now();
+	int size = begin_uneven(REDUCE_SCATTER, comm, -1, result, entered, left);
+	if (size) {
+		each(size, counts, &type, 0);
+		each(0, NULL, NULL, 0);
+		finish(left);
+	}
+	return result;
+}
+
+int MPI_Alltoallv(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room,
+		  const int *room_counts, const int *room_at, MPI_Datatype room_type, MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Alltoallv(buffer, counts, at, type, room, room_counts, room_at, room_type, comm);
+	uint64_t left = now();
+	int size = begin_uneven(ALLTOALL, comm, -1, result, entered, left), in_place = buffer == MPI_IN_PLACE;
+	if (size) {
+		each(size, in_place ? room_counts : counts, in_place ? &room_type : &type, 0);
+		each(size, room_counts, &room_type, 0);
+		finish(left);
+	}
+	return result;
+}
+
+int MPI_Alltoallw(const void *buffer, const int *counts, const int *at, const MPI_Datatype *types, void *room,
+		  const int *room_counts, const int *room_at, const MPI_Datatype *room_types, MPI_Comm comm)
+{
+	uint64_t entered = now();
+	int result = PMPI_Alltoallw(buffer, counts, at, types, room, room_counts, room_at, room_types, comm);
+	uint64_t left = now();
+	int size = begin_uneven(ALLTOALL, comm, -1, result, entered, left), in_place = buffer == MPI_IN_PLACE;
+	if (size) {
+		each(size, in_place ? room_counts : counts, in_place ? room_types : types, 1);
+		each(size, room_counts, room_types, 1);
+		finish(left);
+	}
+	return result;
+}
+
+/* ---- Windows ---- */
+
+static void made_window(MPI_Comm comm, MPI_Win win, int result, uint64_t entered)
+{
+	uint64_t left = now();
+	if (!own.on)
+		return;
+	if (result == MPI_SUCCESS)
+		PMPI_Win_set_attr(win, own.win_key, known(comm));
+	pass(entered, left);
+}
+
+int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_create(base, size, unit, info, comm, win);
+	made_window(comm, *win, result, entered);
+	return result;
+}
+
+int MPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_allocate(size, unit, info, comm, base, win);
+	made_window(comm, *win, result, entered);
+	return result;
+}
+
+int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_allocate_shared(size, unit, info, comm, base, win);
+	made_window(comm, *win, result, entered);
+	return result;
+}
+
+int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_create_dynamic(info, comm, win);
+	made_window(comm, *win, result, entered);
+	return result;
+}
+
+static struct communicator *behind(MPI_Win win)
+{
+	struct communicator *found = NULL;
+	int there = 0;
+	PMPI_Win_get_attr(win, own.win_key, &found, &there);
+	return there ? found : NULL;
+}
+
+static void remote(enum kind kind, MPI_Win win, int target, uint64_t bytes, MPI_Request *request, int result,
+		   uint64_t entered)
+{
+	uint64_t left = now();
+	struct communicator *of = own.on && result == MPI_SUCCESS && target != MPI_PROC_NULL ? behind(win) : NULL;
+	if (!of)
+		return;
+	struct request *made = request ? add(*request, 0, NULL) : NULL;
+	if (made)
+		made->number = own.requests++;
+	begin(kind, entered, left);
+	put(made ? made->number + 1 : 0);
+	put((uint64_t)world_rank(of, target));
+	put(bytes);
+	finish(left);
+}
+
+int MPI_Put(const void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
+	    MPI_Datatype target_type, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Put(buffer, count, type, target, at, target_count, target_type, win);
+	remote(PUT, win, target, bytes_of(count, type), NULL, result, entered);
+	return result;
+}
+
+int MPI_Rput(const void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
+	     MPI_Datatype target_type, MPI_Win win, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Rput(buffer, count, type, target, at, target_count, target_type, win, request);
+	remote(PUT, win, target, bytes_of(count, type), request, result, entered);
+	return result;
+}
+
+int MPI_Get(void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
+	    MPI_Datatype target_type, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Get(buffer, count, type, target, at, target_count, target_type, win);
+	remote(GET, win, target, bytes_of(count, type), NULL, result, entered);
+	return result;
+}
+
+int MPI_Rget(void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
+	     MPI_Datatype target_type, MPI_Win win, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Rget(buffer, count, type, target, at, target_count, target_type, win, request);
+	remote(GET, win, target, bytes_of(count, type), request, result, entered);
+	return result;
+}
+
+int MPI_Accumulate(const void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
+		   MPI_Datatype target_type, MPI_Op op, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Accumulate(buffer, count, type, target, at, target_count, target_type, op, win);
+	remote(PUT, win, target, bytes_of(count, type), NULL, result, entered);
+	return result;
+}
+
+int MPI_Raccumulate(const void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
+		    MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Raccumulate(buffer, count, type, target, at, target_count, target_type, op, win, request);
+	remote(PUT, win, target, bytes_of(count, type), request, result, entered);
+	return result;
+}
+
+/* What puts and gets at once is a put, and then a get. */
+static void fetched(MPI_Win win, int target, uint64_t sent, uint64_t got, int result, uint64_t entered)
+{
+	if (sent)
+		remote(PUT, win, target, sent, NULL, result, entered);
+	remote(GET, win, target, got, NULL, result, sent && own.on ? own.left + own.clock : entered);
+}
+
+int MPI_Get_accumulate(const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type,
+		       int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Get_accumulate(buffer, count, type, room, rooms, room_type, target, at, target_count, target_type,
+					 op, win);
+	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(count, type), bytes_of(rooms, room_type), result, entered);
+	return result;
+}
+
+int MPI_Fetch_and_op(const void *buffer, void *room, MPI_Datatype type, int target, MPI_Aint at, MPI_Op op, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Fetch_and_op(buffer, room, type, target, at, op, win);
+	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(1, type), bytes_of(1, type), result, entered);
+	return result;
+}
+
+int MPI_Compare_and_swap(const void *buffer, const void *compare, void *room, MPI_Datatype type, int target, MPI_Aint at,
+			 MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Compare_and_swap(buffer, compare, room, type, target, at, win);
+	fetched(win, target, 2 * bytes_of(1, type), bytes_of(1, type), result, entered);
+	return result;
+}
+
+static void flushed(int result, uint64_t entered)
+{
+	uint64_t left = now();
+	if (!own.on || result != MPI_SUCCESS)
+		return;
+	begin(FLUSH, entered, left);
+	finish(left);
+}
+
+#define FLUSHES(name, parameters, arguments)                                                                           \
+	int MPI_##name parameters                                                                                      \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name arguments;                                                                    \
+		flushed(result, entered);                                                                              \
+		return result;                                                                                         \
+	}
+FLUSHES(Win_flush, (int target, MPI_Win win), (target, win))
+FLUSHES(Win_flush_all, (MPI_Win win), (win))
+FLUSHES(Win_flush_local, (int target, MPI_Win win), (target, win))
+FLUSHES(Win_flush_local_all, (MPI_Win win), (win))
+FLUSHES(Win_unlock, (int target, MPI_Win win), (target, win))
+FLUSHES(Win_unlock_all, (MPI_Win win), (win))
+FLUSHES(Win_complete, (MPI_Win win), (win))
+
+int MPI_Win_fence(int promises, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_fence(promises, win);
+	uint64_t left = now();
+	struct communicator *of = own.on && result == MPI_SUCCESS ? behind(win) : NULL;
+	if (of) {
+		begin(FENCE, entered, left);
+		put(of->number);
+		finish(left);
+	}
+	return result;
+}
+
+/* ---- Calls that are no records: their time is no computing ---- */
+
+#define PASSES(name, parameters, arguments)                                                                            \
+	int MPI_##name parameters                                                                                      \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name arguments;                                                                    \
+		if (own.on)                                                                                            \
+			pass(entered, now());                                                                          \
+		return result;                                                                                         \
+	}
+PASSES(Win_free, (MPI_Win *win), (win))
+PASSES(Win_lock, (int type, int target, int promises, MPI_Win win), (type, target, promises, win))
+PASSES(Win_lock_all, (int promises, MPI_Win win), (promises, win))
+PASSES(Win_sync, (MPI_Win win), (win))
+PASSES(Comm_free, (MPI_Comm *comm), (comm))
+
+#define MAKES(name, parameters, arguments)                                                                             \
+	int MPI_##name parameters                                                                                      \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name arguments;                                                                    \
+		if (own.on)                                                                                            \
+			made_communicator(result, made, entered);                                                      \
+		return result;                                                                                         \
+	}
+MAKES(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+MAKES(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
+MAKES(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
+MAKES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made), (comm, type, key, info, made))
+MAKES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made))
+MAKES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made), (comm, group, tag, made))
+MAKES(Cart_create, (MPI_Comm comm, int n, const int *dims, const int *periods, int reorder, MPI_Comm *made),
+      (comm, n, dims, periods, reorder, made))
+MAKES(Cart_sub, (MPI_Comm comm, const int *remain, MPI_Comm *made), (comm, remain, made))
+MAKES(Graph_create, (MPI_Comm comm, int n, const int *index, const int *edges, int reorder, MPI_Comm *made),
+      (comm, n, index, edges, reorder, made))
+MAKES(Dist_graph_create,
+      (MPI_Comm comm, int n, const int *nodes, const int *degrees, const int *targets, const int *weights, MPI_Info info,
+       int reorder, MPI_Comm *made),
+      (comm, n, nodes, degrees, targets, weights, info, reorder, made))
+MAKES(Dist_graph_create_adjacent,
+      (MPI_Comm comm, int in, const int *sources, const int *from, int out, const int *targets, const int *to,
+       MPI_Info info, int reorder, MPI_Comm *made),
+      (comm, in, sources, from, out, targets, to, info, reorder, made))
+MAKES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *made),
+      (comm, leader, peers, remote_leader, tag, made))
+MAKES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made))
+
+/* ---- Calls that have no other record ---- */
+
+#define OTHERS(name, parameters, arguments)                                                                            \
+	int MPI_##name parameters                                                                                      \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name arguments;                                                                    \
+		if (own.on)                                                                                            \
+			other("MPI_" #name, entered, now());                                                           \
+		return result;                                                                                         \
+	}
+OTHERS(Scan, (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+       (buffer, sum, count, type, op, comm))
+OTHERS(Exscan, (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+       (buffer, sum, count, type, op, comm))
+OTHERS(Iscan,
+       (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request),
+       (buffer, sum, count, type, op, comm, request))
+OTHERS(Igatherv,
+       (const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+	MPI_Datatype room_type, int root, MPI_Comm comm, MPI_Request *request),
+       (buffer, count, type, room, counts, at, room_type, root, comm, request))
+OTHERS(Iscatterv,
+       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, int count,
+	MPI_Datatype room_type, int root, MPI_Comm comm, MPI_Request *request),
+       (buffer, counts, at, type, room, count, room_type, root, comm, request))
+OTHERS(Iallgatherv,
+       (const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+	MPI_Datatype room_type, MPI_Comm comm, MPI_Request *request),
+       (buffer, count, type, room, counts, at, room_type, comm, request))
+OTHERS(Ialltoallv,
+       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, const int *room_counts,
+	const int *room_at, MPI_Datatype room_type, MPI_Comm comm, MPI_Request *request),
+       (buffer, counts, at, type, room, room_counts, room_at, room_type, comm, request))
+OTHERS(Neighbor_allgather,
+       (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, MPI_Comm comm),
+       (buffer, count, type, room, rooms, room_type, comm))
+OTHERS(Neighbor_alltoall,
+       (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, MPI_Comm comm),
+       (buffer, count, type, room, rooms, room_type, comm))
+OTHERS(Neighbor_alltoallv,
+       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, const int *room_counts,
+	const int *room_at, MPI_Datatype room_type, MPI_Comm comm),
+       (buffer, counts, at, type, room, room_counts, room_at, room_type, comm))
+OTHERS(Win_post, (MPI_Group group, int promises, MPI_Win win), (group, promises, win))
+OTHERS(Win_start, (MPI_Group group, int promises, MPI_Win win), (group, promises, win))
+OTHERS(Win_wait, (MPI_Win win), (win))
+OTHERS(Comm_spawn,
+       (const char *command, char **arguments, int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made,
+	int *errors),
+       (command, arguments, most, info, root, comm, made, errors))

@@ -81,6 +81,14 @@ test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, in Ch
 	@cmp viewer/dist/index.html python/backwater/view/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
 	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser
 
+measure-viewer: $(STAMPS)/core $(STAMPS)/node ## how fast the page opens and plays at 64, 1024 and 8192 hosts, in Chromium
+	viewer/install.sh --browser
+	rm -rf target/pages
+	$(BIN)/python -m backwater run scenarios/isolation.toml --scheme none --set probe.sample=2us --html --out target/pages > /dev/null
+	$(BIN)/python -m backwater run viewer/measure.toml --html --out target/pages > /dev/null
+	$(BIN)/python -m backwater run viewer/measure.toml --set topology.k=32 --html --out target/pages > /dev/null
+	node viewer/measure.mjs target/pages/*/view.html
+
 viewer-pictures: $(STAMPS)/core $(STAMPS)/node ## take the pictures of the page in docs/ again, in Chromium
 	viewer/install.sh --browser
 	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python node pictures.mjs

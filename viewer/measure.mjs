@@ -1,4 +1,4 @@
-// How fast pages open and play in Chromium without a GPU: node viewer/measure.mjs PAGE.html ... prints a line for each.
+// How fast pages open and play in Chromium without a GPU: `node viewer/measure.mjs PAGE.html ...` prints a line for each.
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";

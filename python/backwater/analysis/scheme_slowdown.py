@@ -23,6 +23,8 @@ from backwater.scenario.schemes import Scheme
 _CUTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 #: So many schemes fit into the legend of a panel, and into a title.
 FEW = 4
+#: What intervals are if there is one seed.
+ONE_SEED = "one seed; a (b to c): 95 % interval of a percentile, as if flows were independent; --seeds tells more"
 #: What of a bin is divided by the same of the first scheme.
 _RATIOS = ("median", "p99")
 
@@ -69,7 +71,7 @@ def _rows(frames: Mapping[str, Sequence[pl.DataFrame]], edges: Sequence[int]) ->
     exact = _exact(frames, edges)
     parts = []
     for name, seeds in frames.items():
-        bins = slowdown.by_size(seeds, edges)
+        bins = slowdown.by_size(seeds, edges, within=True)
         words = [exact.get(low) or _words(low, high) for low, high in bins.select("low_bytes", "high_bytes").rows()]
         entries = pl.Series(
             "entries", [_entries(seeds, *ends) for ends in bins.select("low_bytes", "high_bytes").rows()]
@@ -153,6 +155,8 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
         lines.append(f"95 % confidence intervals: Student's t over seeds; {statistics.CUT}, for a slowdown 1")
         if table["scheme"].n_unique() > 1:
             lines.append(f"÷ {first}'s: seed by seed, geometric mean and interval")
+    else:
+        lines.append(ONE_SEED)
     few = [
         percent for name, (percent, _) in percentiles.INSTEAD.items() if name in table.columns and too_few(table, name)
     ]
@@ -191,7 +195,8 @@ def _estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
     if mean is None:
         return None
     # The interval was even before it was cut at a bound: the end that is further away tells its width.
-    width = max(mean - low, high - mean) if row["seeds"] > 1 else None
+    # That of a percentile of one seed is not even at all.
+    width = max(mean - low, high - mean) if row["seeds"] > 1 or low < high else None
     if width is None or low == high:
         return statistics.Estimate(mean, width, (mean,))
     cut = (1 - 1e-9) * width

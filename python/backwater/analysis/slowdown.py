@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from backwater.common.late import pl
-from backwater.common.percentiles import least
+from backwater.common.percentiles import least, ranks
 from backwater.common.statistics import Estimate, estimate, geometric
 from backwater.errors import UsageError
 from backwater.results import Results
@@ -70,19 +70,35 @@ def flows(results: Results, *, base: Base = "alone", traffic: str | None = None)
     )
 
 
-def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> pl.DataFrame:
+def by_size(frames: Sequence[pl.DataFrame], edges: Sequence[int], *, within: bool = False) -> pl.DataFrame:
     """Slowdown per size bin: for each seed the bin's statistics, then their mean over the seeds and its 95 % interval.
 
     `frames` are seeds, as from :func:`flows`. `edges` are the cuts: a bin holds sizes from ``low_bytes`` up to, not
     including, ``high_bytes``, which is null for the last; bins without a flow are left out. Each row has ``seeds``
     (those that have finished flows in the bin), ``flows`` (finished, all seeds together), ``unfinished``, and per name
     of STATISTICS the mean over seeds with ``<name>_low`` and ``<name>_high`` (equal to the mean for a single seed; null
-    if no flow finished). Percentiles are nearest ranks over the finished flows, as in run.json.
+    if no flow finished). Percentiles are nearest ranks over the finished flows, as in run.json. `within` a single seed
+    they have the intervals of :func:`percentiles.ranks`, as if its flows were independent.
     """
     cuts = checked(edges)
     per_seed = [_bins(frame, cuts) for frame in frames]
     rows = [_over_seeds(bin_, [seed[bin_] for seed in per_seed if bin_ in seed], cuts) for bin_ in range(len(cuts) + 1)]
+    if within and len(frames) == 1:
+        rows = [row | _intervals(frames[0], row) for row in rows]
     return pl.DataFrame([row for row in rows if row["flows"] or row["unfinished"]], schema=_schema())
+
+
+def _intervals(frame: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, float | int | None]:
+    """The ends of the percentiles' intervals in a bin of one seed, of those that have some."""
+    low, high = row["low_bytes"], row["high_bytes"]
+    inside = (pl.col("size_bytes") >= low) & (pl.lit(high is None) | (pl.col("size_bytes") < (high or 0)))
+    values = frame.filter(inside)["slowdown"].drop_nulls().sort()
+    found: dict[str, float | int | None] = {}
+    for name, percent in (("median", 50), ("p95", 95), ("p99", 99)):
+        ends = ranks(len(values), percent) if row[name] is not None else None
+        if ends is not None:
+            found |= {f"{name}_low": float(values[ends[0] - 1]), f"{name}_high": float(values[ends[1] - 1])}
+    return found
 
 
 def merged(frames: Sequence[pl.DataFrame], edges: Sequence[int]) -> list[int]:

@@ -229,7 +229,8 @@ def _report(
         idle = table.filter(pl.col("bin") == "all sizes", pl.col("flows") == 0)["scheme"].to_list()
         files.insert(0, root / "compare.parquet")
         write_asked(files[0], table.write_parquet)
-        title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}; {_over(found.seeds)}"
+        within = "" if found.seeds > 1 else "; whiskers: 95 % of each percentile, as if flows were independent"
+        title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}; {_over(found.seeds)}{within}"
         file = paper.named(root / "compare")
         files.append(paper.draw("scheme_slowdown_picture", table, file, title=title, base=made.base))
     file = paper.named(root / "schemes")

@@ -41,6 +41,8 @@ async function problems(page: Page, address: string): Promise<string[]> {
 }
 
 async function look(page: Page): Promise<void> {
+  for (const folded of await page.locator("aside summary").all()) await folded.click();
+  for (const lane of (await page.locator(".names button").all()).slice(0, 1)) await lane.click();
   for (const root of (await page.locator("aside .root").all()).slice(0, 2)) await root.click();
   const chosen = page.getByRole("button", { name: "the chosen root's queue and flows" });
   if (await chosen.count()) {
@@ -50,7 +52,8 @@ async function look(page: Page): Promise<void> {
     if (await feeder.count()) await feeder.click();
     await page.keyboard.press("Escape");
   }
-  for (const wanted of ["->", "flow 0"]) {
+  await page.keyboard.press("z");
+  for (const wanted of ["h", "->", "flow 0"]) {
     await page.locator("input[type=search]").fill(wanted);
     const first = page.locator("aside li button").first();
     if (await first.count()) await first.click();

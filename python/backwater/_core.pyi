@@ -19,6 +19,16 @@ class InvariantError(RuntimeError):
 class UserFunctionError(RuntimeError):
     """A function of the user's failed; str() is JSON that `backwater.extend.faults` explains."""
 
+class Look(TypedDict):
+    """How a run stands, as of a moment in its last second."""
+
+    sim_time_ps: int
+    packet_hops: int
+    #: Flows that have arrived whole.
+    flows_done: int
+    #: The ports with the longest queues: name, bytes that wait, whether a gate is closed, for how many ps one was.
+    ports: list[tuple[str, int, bool, int]]
+
 class Progress(TypedDict):
     """How far a run is."""
 
@@ -28,6 +38,8 @@ class Progress(TypedDict):
     flows: int
     #: What the run may write, in a sentence; None if it writes nothing.
     plan: str | None
+    #: Only of a run that is looked at (`live`), from its first half second on.
+    look: Look | None
 
 #: Controllers as (address, events, rate at first, words), the detector as (address, words), and JSON for run.json.
 _Functions = tuple[list[tuple[int, int, float, list[int]]], tuple[int, list[int]] | None, str]
@@ -45,6 +57,7 @@ class Scenario:
         out_dir: str | PathLike[str] | None = None,
         progress: Callable[[Progress], None] | None = None,
         functions: _Functions | None = None,
+        live: bool = False,
     ) -> str: ...
     def prefixes(self, times_ps: Sequence[int], functions: _Functions | None = None) -> str: ...
     def arrivals(self, from_ps: int, to_ps: int, functions: _Functions | None = None) -> str: ...

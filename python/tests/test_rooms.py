@@ -108,6 +108,8 @@ _RECORDS = {
         "log::Records",
         "simulation::Control",
         "simulation::Totals",
+        "simulation/look::Look",
+        "simulation/look::PortLook",
         "simulation/retrace::*",
         "violation::Breach",
         "violation::Stuck",

@@ -85,7 +85,7 @@ pub(crate) fn of_copies(
     found.next()
 }
 
-fn taken(outcome: Result<Outcome, Violation>) -> Fingerprint {
+pub(crate) fn taken(outcome: Result<Outcome, Violation>) -> Fingerprint {
     let outcome = outcome.map_err(|violation| violation.to_string())?;
     let course = Course {
         digest: outcome.totals.digest,

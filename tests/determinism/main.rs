@@ -7,6 +7,7 @@ mod fingerprint;
 mod fixed;
 mod lanes;
 mod loaded;
+mod looked_at;
 mod puts;
 mod puts_draws;
 mod ranks;

@@ -85,10 +85,17 @@ pub fn try_run(spec: Spec, kind: Kind, until: Option<Time>) -> Result<Outcome, V
 ///
 /// # Errors
 /// The invariant that broke.
-pub fn try_go(mut simulation: Simulation, until: Option<Time>) -> Result<Outcome, Violation> {
+pub fn try_go(simulation: Simulation, until: Option<Time>) -> Result<Outcome, Violation> {
+    try_under(simulation, &Control { until, ..Control::default() })
+}
+
+/// The same, watched from outside.
+///
+/// # Errors
+/// The invariant that broke.
+pub fn try_under(mut simulation: Simulation, control: &Control<'_>) -> Result<Outcome, Violation> {
     let mut all = Records::default();
-    let control = Control { until, ..Control::default() };
-    let totals = simulation.run(&control, &mut |records| {
+    let totals = simulation.run(control, &mut |records| {
         all.marks.extend(&records.marks);
         all.pauses.extend(&records.pauses);
         all.states.extend(&records.states);

@@ -19,6 +19,7 @@ mod run;
 mod tables;
 
 pub use backwater_codes::{Code, Explained, Kind, Remark};
+pub use backwater_fabric::{Look, Looks, PortLook};
 pub use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 pub use error::Error;
 pub use estimate::{estimate, outline};

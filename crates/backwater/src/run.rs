@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::functions::{self, UserFunctions};
 use crate::results::{self, FinalRecords, Results};
 use crate::{estimate, tables};
-use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
+use backwater_fabric::{Control, Kind, Looks, Records, Simulation, Spec, Totals, Violation};
 use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
 use backwater_units::Time;
@@ -54,6 +54,8 @@ pub struct Watch {
     pub interrupt: Arc<AtomicBool>,
     /// The simulated time that it has reached, in picoseconds.
     pub now: AtomicU64,
+    /// Where looks at it are asked for, if anybody looks.
+    pub looks: Option<Looks>,
 }
 
 /// What is known of a run before it starts.
@@ -65,6 +67,8 @@ pub struct Ahead {
     pub flows: u64,
     /// What it may write, in a sentence; none without a folder.
     pub tables: Option<String>,
+    /// The names of its nodes and ports.
+    pub names: Names,
 }
 
 /// Who calls the core without the package.
@@ -136,12 +140,18 @@ impl Run {
             expected_end: until.unwrap_or_else(|| last_start(&spec)),
             flows: spec.flows.len() as u64,
             tables: folder.as_ref().map(|_| plan.to_string()),
+            names: names.clone(),
         });
         let mut sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
         let throttled = spec.probe.throttle;
         let clock = Clock::start(threads);
         let mut simulation = Simulation::new(spec, Kind::Windows { threads });
-        let control = Control { until, interrupt: Some(&watch.interrupt), now: Some(&watch.now) };
+        let control = Control {
+            until,
+            interrupt: Some(&watch.interrupt),
+            now: Some(&watch.now),
+            looks: watch.looks.as_ref(),
+        };
         let mut throttles = ThrottleSums::default();
         let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
         let ends = FinalRecords {

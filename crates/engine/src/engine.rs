@@ -34,17 +34,22 @@ pub struct Limits<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// Where the current time is shown (picoseconds), for progress displays.
     pub now: Option<&'a AtomicU64>,
+    /// Set from outside to stop for a look at the end of the current window. Whoever looks clears it and runs on: nothing else comes of it.
+    pub look: Option<&'a AtomicBool>,
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { until: u64::MAX, goal: u64::MAX, records: u64::MAX, interrupt: None, now: None }
+        Self { until: u64::MAX, goal: u64::MAX, records: u64::MAX, interrupt: None, now: None, look: None }
     }
 }
 
 impl Limits<'_> {
     pub(crate) fn interrupted(&self) -> bool {
         self.interrupt.is_some_and(|flag| flag.load(Relaxed))
+    }
+    pub(crate) fn looked_at(&self) -> bool {
+        self.look.is_some_and(|flag| flag.load(Relaxed))
     }
     pub(crate) fn report(&self, now: u64) {
         if let Some(shown) = self.now {
@@ -64,6 +69,8 @@ pub enum Stop {
     Records,
     /// `limits.interrupt` was set.
     Interrupted,
+    /// `limits.look` was set: look, clear it, and call [`Engine::run`] again.
+    Look,
     /// A node called [`crate::Post::fail`].
     Failed,
     /// No event is pending anywhere.
@@ -166,7 +173,7 @@ impl<N: Node> Engine<N> {
         let mut stop = self.stretch(world, &limits);
         let end = self.now.next_multiple_of(self.grid).min(limits.until);
         if stop == Stop::Goal && self.now < end {
-            let rest = Limits { until: end, goal: u64::MAX, records: u64::MAX, ..limits };
+            let rest = Limits { until: end, goal: u64::MAX, records: u64::MAX, look: None, ..limits };
             stop = match self.stretch(world, &rest) {
                 Stop::Until | Stop::Idle => Stop::Goal,
                 sooner => sooner,
@@ -175,7 +182,7 @@ impl<N: Node> Engine<N> {
         if matches!(stop, Stop::Goal | Stop::Idle) {
             self.now = self.now.max(end);
         }
-        if stop != Stop::Records {
+        if !matches!(stop, Stop::Records | Stop::Look) {
             self.close_period();
         }
         stop

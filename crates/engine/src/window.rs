@@ -18,6 +18,7 @@ struct Notice {
     completed: AtomicU64,
     recorded: AtomicU64,
     stop: AtomicBool,
+    look: AtomicBool,
     failed: AtomicBool,
 }
 
@@ -85,7 +86,9 @@ impl<N: Node> Windows<N> {
                 self.shared += outcome.windows;
             }
             if let Some(stop) = outcome.stop {
-                self.recorded = self.shards.iter().map(|shard| shard.tally.recorded).sum();
+                if stop != Stop::Look {
+                    self.recorded = self.shards.iter().map(|shard| shard.tally.recorded).sum();
+                }
                 return stop;
             }
         }
@@ -246,6 +249,8 @@ impl<N: Node> Step<'_, N> {
             Some(Stop::Interrupted)
         } else if sum(|n| &n.recorded) - self.recorded_before >= self.limits.records {
             Some(Stop::Records)
+        } else if any(|n| &n.look) {
+            Some(Stop::Look)
         } else {
             None
         };
@@ -267,6 +272,7 @@ impl<N: Node> Step<'_, N> {
         notice.recorded.store(shard.tally.recorded, Relaxed);
         notice.failed.store(shard.tally.failed, Relaxed);
         notice.stop.store(me == 0 && self.limits.interrupted(), Relaxed);
+        notice.look.store(me == 0 && self.limits.looked_at(), Relaxed);
     }
 
     fn collect(me: usize, shard: &mut Shard<N>, board: &Board<N::Message>, current: u64) {

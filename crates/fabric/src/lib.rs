@@ -31,6 +31,7 @@ pub use backwater_control::isolation::KeyKind;
 pub use backwater_control::reaction::Scope;
 pub use backwater_engine::Kind;
 pub use log::Records;
+pub use simulation::look::{Look, Looks, PortLook};
 pub use simulation::{Control, End, Simulation, Totals, retrace};
 pub use spec::*;
 pub use switch::forwarding::ecmp::five_tuples;

@@ -1,5 +1,6 @@
 //! A run from beginning to end.
 mod ideal;
+pub(crate) mod look;
 mod outcome;
 pub mod retrace;
 mod stall;
@@ -23,6 +24,7 @@ use crate::nic::host::Host;
 use crate::node::FabricNode;
 use crate::observe::taps::taps;
 use crate::packet::Packet;
+use crate::simulation::look::Looks;
 use crate::simulation::stall::Quiet;
 use crate::spec::Spec;
 use crate::switch::Switch;
@@ -39,6 +41,8 @@ pub struct Control<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// Shows the simulated time in picoseconds.
     pub now: Option<&'a AtomicU64>,
+    /// Where looks at the run are asked for; without it nobody looks, which costs nothing.
+    pub looks: Option<&'a Looks>,
 }
 
 /// Why a run ended.
@@ -155,6 +159,7 @@ impl Simulation {
             records: BATCH,
             interrupt: stop.as_deref().or(control.interrupt),
             now: control.now,
+            look: control.looks.map(Looks::wanted),
         };
         let mut batch = Records::default();
         let (mut hops, mut quiet) = (0, Quiet::default());
@@ -171,6 +176,12 @@ impl Simulation {
                 stop = Stop::Until;
             }
             let end = match stop {
+                Stop::Look => {
+                    if let Some(looks) = control.looks {
+                        looks.answer(self.look());
+                    }
+                    continue;
+                }
                 Stop::Records => None,
                 Stop::Goal => {
                     self.look_for_stuck(self.engine.now())?;

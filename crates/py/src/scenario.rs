@@ -2,7 +2,7 @@
 use crate::errors::raise;
 use crate::functions::{Functions, loaded};
 use crate::watching::watched;
-use backwater::{Ahead, Error, Replay, Run, ValidScenario, Watch};
+use backwater::{Ahead, Error, Look, Looks, Replay, Run, ValidScenario, Watch};
 use backwater_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -94,8 +94,9 @@ impl Scenario {
     /// Runs it and returns its run.json. Results go to `out_dir`; None keeps only what is returned. `progress` is called about ten
     /// times a second and may raise, which ends the run early: what it has is written as partial, then the exception goes on
     /// to the caller. `functions` are those that it names, loaded: controllers as (address, events, rate at first, words), the
-    /// detector as (address, words), and JSON for run.json; whoever calls keeps their code alive.
-    #[pyo3(signature = (out_dir=None, progress=None, functions=None))]
+    /// detector as (address, words), and JSON for run.json; whoever calls keeps their code alive. `live`: looks at the run about twice
+    /// a second, so that the progress has its packet-hops, its flows and its hottest ports.
+    #[pyo3(signature = (out_dir=None, progress=None, functions=None, live=false))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn run(
         &self,
@@ -103,11 +104,14 @@ impl Scenario {
         out_dir: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         functions: Option<Functions>,
+        live: bool,
     ) -> PyResult<String> {
         let command = command_line(py);
         let functions = loaded(functions)?;
         let calls_python = functions.facts.is_some();
-        let (watch, ahead) = (Watch::default(), OnceLock::new());
+        let (watch, ahead) =
+            (Watch { looks: live.then(Looks::default), ..Watch::default() }, OnceLock::new());
+        let (mut ticks, mut look) = (0, None);
         let work = || {
             let run = Run::new(self.read.clone())?.command(command).functions(functions);
             let run = match out_dir {
@@ -117,7 +121,13 @@ impl Scenario {
             run.watched(&watch, |known| drop(ahead.set(known))).map(|results| results.json().to_string())
         };
         let tick = |py: Python<'_>| match (&progress, ahead.get()) {
-            (Some(progress), Some(ahead)) => report(py, &watch, ahead, progress),
+            (Some(progress), Some(ahead)) => {
+                if let (Some(looks), 0) = (&watch.looks, ticks % TICKS_OF_A_LOOK) {
+                    look = looks.ask();
+                }
+                ticks += 1;
+                report(py, &watch, ahead, look.as_ref(), progress)
+            }
             _ => Ok(()),
         };
         let (run, raised) = watched(py, &watch.interrupt, calls_python, work, tick);
@@ -149,13 +159,36 @@ impl Scenario {
     }
 }
 
-fn report(py: Python<'_>, watch: &Watch, ahead: &Ahead, progress: &Py<PyAny>) -> PyResult<()> {
+/// Progress is reported ten times a second.
+const TICKS_OF_A_LOOK: u32 = 5;
+
+fn report(
+    py: Python<'_>,
+    watch: &Watch,
+    ahead: &Ahead,
+    look: Option<&Look>,
+    progress: &Py<PyAny>,
+) -> PyResult<()> {
     let report = PyDict::new(py);
     report.set_item("sim_time_ps", watch.now.load(Ordering::Relaxed))?;
     report.set_item("expected_end_ps", ahead.expected_end.as_ps())?;
     report.set_item("flows", ahead.flows)?;
     report.set_item("plan", ahead.tables.as_deref())?;
+    report.set_item("look", look.map(|look| looked(py, look, ahead)).transpose()?)?;
     progress.call1(py, (report,)).map(drop)
+}
+
+fn looked<'py>(py: Python<'py>, look: &Look, ahead: &Ahead) -> PyResult<Bound<'py, PyDict>> {
+    let ports = look.ports.iter().filter_map(|port| {
+        let name = ahead.names.port(port.node, port.port).ok()?;
+        Some((name, port.queue.get(), port.closed, port.held.as_ps()))
+    });
+    let found = PyDict::new(py);
+    found.set_item("sim_time_ps", look.now.as_ps())?;
+    found.set_item("packet_hops", look.packet_hops)?;
+    found.set_item("flows_done", look.flows_done)?;
+    found.set_item("ports", ports.collect::<Vec<_>>())?;
+    Ok(found)
 }
 
 /// The command as the user typed it, as far as Python knows, so that a shell takes it again.

@@ -72,7 +72,9 @@ class Engine(Protocol):
 
 
 class Watcher(Protocol):
-    """Who is told how far the runs are; called from worker threads."""
+    """Who is told how far the runs are; called from worker threads. One that is `live` has them looked at meanwhile."""
+
+    live: bool
 
     def started(self, job: Job) -> None:
         """A run begins."""
@@ -123,6 +125,7 @@ class _Pool:
                 None if staged is None else staged.folder,
                 lambda progress: self._report(job, progress, functions),
                 functions.for_core() if functions else None,
+                self.watcher is not None and self.watcher.live,
             )
             if staged is not None:
                 staged.keep()

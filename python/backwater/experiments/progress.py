@@ -38,6 +38,8 @@ class Bars:
     That one moves by what runs cost, not by their number, so that its ETA holds when a few runs are most of the work.
     """
 
+    live = False
+
     def __init__(self, console: Printer, progress: Progress, jobs: Sequence[Job]) -> None:
         self._progress = progress
         self._plan = _Plan(console)
@@ -83,6 +85,8 @@ class Bars:
 
 class Lines:
     """One line when a run ends, for logs and pipes; of many short runs only one a second is told."""
+
+    live = False
 
     #: So few runs that each gets its line.
     _FEW = 20

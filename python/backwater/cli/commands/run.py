@@ -19,6 +19,7 @@ from backwater.common.late import pl
 from backwater.errors import Exit
 from backwater.experiments import alone, estimate_tables, estimates, quick_sweep, sweep_measures, sweep_tables
 from backwater.experiments.executor import Job, Outcome, cores, run_jobs
+from backwater.experiments.live import live as watch_live
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OfFile
@@ -45,6 +46,7 @@ def run(
     kind: Literal["queues", "rates", "slowdown"] | None = None,
     format_: Format = None,
     width: Width = None,
+    live: Flag = False,
     estimate: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -87,6 +89,9 @@ def run(
         Of the picture: png, pdf or svg; what --plot ends in if not given.
     width
         Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
+    live
+        Show on the terminal how far runs are while they go on, how fast, and their hottest ports. Where stderr is no
+        terminal: a line every ten seconds.
     estimate
         Run nothing: print about how long it would take, and how much memory.
     json_
@@ -118,7 +123,7 @@ def run(
     ]
     if not json_:
         estimate_tables.say_if_long(todo, jobs)
-    with watching(todo, quiet=json_) as watcher:
+    with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     _say_if_elsewhere(todo, outcomes)
     code = _report(plan, outcomes, json_, html, jobs)

@@ -21,6 +21,7 @@ from backwater.experiments import sweep_tables as frames
 from backwater.experiments.batch import Shard, parse_shard
 from backwater.experiments.engines import engine
 from backwater.experiments.executor import Job
+from backwater.experiments.live import live as watch_live
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import Sweep, cache_at
@@ -43,6 +44,7 @@ def sweep(
     dry_run: Flag = False,
     format_: Format = None,
     width: Width = None,
+    live: Flag = False,
     out: Path | None = None,
     json_: Json = False,
 ) -> int:
@@ -84,6 +86,9 @@ def sweep(
         Of the picture: png, pdf or svg.
     width
         Print it: `3.33in` (or cm, mm, pt) wide, a file for each measure, letters of 7 to 9 points, no title.
+    live
+        Show on the terminal how far runs are while they go on, how fast, and their hottest ports. Where stderr is no
+        terminal: a line every ten seconds. Not with `--on ray`.
     out
         The folder of the tables; `results/<name of the file>` if not given.
     json_
@@ -92,6 +97,8 @@ def sweep(
     paper = pictures.asked(format_, width)
     part = parse_shard(shard) if shard else None
     _require_sense(gather=gather, shard=part, no_cache=no_cache)
+    if live and on != "here":
+        raise UsageError("--live looks at runs of this machine: remove --live, or --on ray")
     run = engine(on, address, jobs)
     plan = plans.of(Document.load(file, "sweep file"))
     own = OwnFolder.of(Path("results") / file.stem, file)
@@ -111,7 +118,7 @@ def sweep(
                 estimate_tables.say_if_long(missing, jobs, "--dry-run")
         if gather and missing:
             raise UsageError(_not_done(missing))
-        found.run(missing, run, partial(watching, quiet=json_))
+        found.run(missing, run, watch_live if live else partial(watching, quiet=json_))
         counts = {"runs": done + len(missing), "cached": done, "damaged": len(kept.damaged)}
         if found.interrupted:
             return _interrupted(found, missing)

@@ -185,6 +185,9 @@ test-wheel: wheel ## install the wheel into an empty environment and run it with
 reference: $(STAMPS)/core ## write the generated pages of docs/reference anew: keys, commands, measures, codes
 	PYTHONPATH=python $(BIN)/python -m documentation
 
+tutorial: $(STAMPS)/core $(STAMPS)/test ## run the notebooks of docs/tutorial and store what they print and draw
+	PYTHONPATH=python $(BIN)/python -m documentation.notebooks
+
 # Without a network: nothing in the pages leads to a server of others, and nothing is fetched to build them.
 docs: $(STAMPS)/core $(STAMPS)/test ## build the documentation into target/docs; open target/docs/index.html
 	@# The reference lists what this checkout's code says of itself.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
-from documentation import links, reference
+from documentation import links, notebooks, reference
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -35,6 +35,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add what is not in docs/."""
     for place, text in reference.pages(ROOT).items():
         files.append(File.generated(config, place, content=text))
+    for file in sorted(notebooks.FOLDER.glob("*.ipynb")):
+        text = notebooks.page(notebooks.load(file))
+        files.append(File.generated(config, f"tutorial/{file.stem}.md", content=text))
     for place, source in links.outside(ROOT).items():
         files.append(File.generated(config, place, content=links.content(ROOT, source)))
     shim = Path(__file__).with_name("iframe-worker.js").read_text(encoding="utf-8")
@@ -43,9 +46,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links out of docs/ to the copies."""
+    """Lead links out of docs/ to the copies, and those to notebooks to their pages."""
     del config, files
-    return links.led(ROOT, page.file.src_uri, markdown)
+    return links.led(ROOT, page.file.src_uri, markdown).replace(".ipynb)", ".md)")
 
 
 def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:

@@ -98,6 +98,7 @@ READ = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "docs/reference/index.md",
+    "docs/tutorial/index.md",
     "dataplane/README.md",
     "papers/ec/reference/README.md",
     "viewer/FORMAT.md",

@@ -48,7 +48,14 @@ def draw(trace: Trace, file: Path, *, start_ps: int = 0, end_ps: int | None = No
     heights = [4.0, *([0.22] if states.height else []), 1.5]
     over = f"PUTs from {trace.src} to {trace.dst}: traffic {trace.traffic}, policy {trace.policy}"
     with plot.picture(
-        file, title or over, plot.wide(8.6), 2.2 + sum(heights), x=0.01, ha="left", fontsize=11, fontweight="bold"
+        file,
+        title or over,
+        plot.wide(8.6),
+        (2.2 + sum(heights)) * plot.columns(4, 3) / 4,
+        x=0.01,
+        ha="left",
+        fontsize=11,
+        fontweight="bold",
     ) as made:
         grid: Any = made.subplots(len(heights), 1, sharex=True, gridspec_kw={"height_ratios": heights})
         packets(grid[0], shown)

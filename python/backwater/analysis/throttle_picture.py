@@ -41,7 +41,9 @@ def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
     shown = chosen(nics, names)
     sends = dict(nics.select("node", "sends").rows())
     title = "NICs that throttle themselves: credits, rates, states"
-    with plot.picture(file, title, plot.wide(8.6), 4.9 + 0.24 * len(shown), x=0.01, ha="left", fontsize=11) as made:
+    with plot.picture(
+        file, title, plot.wide(8.6), (4.9 + 0.24 * len(shown)) * plot.columns(4, 3) / 4, x=0.01, ha="left", fontsize=11
+    ) as made:
         ratios = [2.0, 1.6, 0.24 * len(shown) + 0.1]
         grid: Any = made.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": ratios})
         for number, node in enumerate(shown):

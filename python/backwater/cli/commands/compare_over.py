@@ -89,7 +89,7 @@ def compare(
     """Run what is missing, then print and write means over the axes, and what paired tests say of the schemes."""
     _require_same_traffic(plan)
     varied = "-".join(key.rpartition(".")[2] for key in plan.keys)
-    own = OwnFolder.of(Path("results/compare") / f"{file.stem}-over-{varied}", file)
+    own = OwnFolder.of(Path("results/compare") / (f"{file.stem}-over-{varied}" if varied else file.stem), file)
     folder = out or own.place
     if folder.exists():
         require_folder(folder, "--out")
@@ -153,7 +153,7 @@ def _report(
         print(json.dumps(told | {"tests": [one.as_row() for one in tests]}, indent=2, default=str))
     else:
         console = terminal.stdout()
-        console.print(sweep_tables.table(frame, f"Schemes over {', '.join(found.plan.keys)}"))
+        console.print(sweep_tables.table(frame, " over ".join(filter(None, ("Schemes", ", ".join(found.plan.keys))))))
         for line in scheme_tests.sentences(tests, ", ".join(found.plan.keys)):
             console.say(line)
         console.say(f"written: {', '.join(map(str, files))}")

@@ -431,6 +431,34 @@ def test_a_master_receives_from_the_workers_in_the_order_in_which_they_came(
     assert ranks["sent_bytes"] in (tasks * 500, tasks * 500 + workers)
 
 
+def test_calls_of_fortran_are_recorded_as_those_of_c(
+    tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if not shutil.which("mpif90"):
+        pytest.skip("mpif90 is not there: python/tests/mpi/install.sh")
+    assert programs
+    built = ["mpif90", "-O1", "-o", str(tmp_path / "ring"), str(PROGRAMS / "ring.f90")]
+    subprocess.run(built, check=True, cwd=tmp_path)  # noqa: S603
+    counted, scenario = _traced(tmp_path / "traced", *_command(tmp_path / "ring"))
+    assert "left out" not in capfd.readouterr().err
+    steps = 3
+    assert counted["calls"] == {
+        "bcast": RANKS, "irecv": RANKS * (2 * steps + 2), "isend": RANKS * (2 * steps + 2), "allreduce": RANKS * steps,
+        "wait, test": RANKS * (steps + 4), "sendrecv": RANKS, "recv": RANKS - 1, "send": RANKS - 1, "alltoall": RANKS,
+        "gather": RANKS, "barrier": RANKS,
+    }  # fmt: skip
+    received = [line.split() for line in _lines(tmp_path / "records", 0) if line.startswith("recv")]
+    assert {(words[2], words[-1]) for words in received} == {("1", "11"), ("2", "12"), ("3", "13")}
+    ranks = _simulated(scenario)
+    messages = {
+        "bcast": (3, 16), "neighbours": (2 * RANKS * steps, 800), "allreduce": (2 * RANKS * steps, 8), "up": (3, 40),
+        "any": (3, 24), "barrier": (2 * RANKS, 8), "persistent": (2 * RANKS, 160),
+    }  # fmt: skip
+    # Of several sizes: 1 to 4 numbers of 8 B among two each; those of ranks 1 to 3.
+    assert ranks["sent_messages"] == sum(number for number, _ in messages.values()) + 4 + 3
+    assert ranks["sent_bytes"] == sum(number * size for number, size in messages.values()) + 8 * 10 + 8 * 9
+
+
 def test_a_rank_that_is_killed_is_named_and_what_all_had_done_is_kept_and_runs(
     tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -526,4 +554,4 @@ def test_a_command_without_mpi_records_nothing_and_the_error_says_what_it_takes(
     assert main(["trace", "mpi", "--out", str(tmp_path / "a"), "--", "true"]) == Exit.BAD_INPUT
     told = capfd.readouterr().err
     assert "no rank was recorded" in told
-    assert "Fortran" in told
+    assert "not by mpi_f08" in told

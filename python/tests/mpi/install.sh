@@ -8,11 +8,11 @@ refuse() {
 	exit 1
 }
 
-there() { command -v mpicc >/dev/null && command -v mpirun >/dev/null; }
+there() { command -v mpicc >/dev/null && command -v mpirun >/dev/null && command -v gfortran >/dev/null; }
 
 there && exit 0
-packages="openmpi-bin libopenmpi-dev"
-command -v apt-get >/dev/null || refuse "no apt-get; install by hand what provides mpicc and mpirun"
+packages="openmpi-bin libopenmpi-dev gfortran"
+command -v apt-get >/dev/null || refuse "no apt-get; install by hand what provides mpicc, mpirun and gfortran"
 [ "$(id -u)" = 0 ] || refuse "not root; as root run: apt-get install $packages"
 install_them() {
 	apt-get -o DPkg::Lock::Timeout=300 update -qq &&
@@ -21,4 +21,4 @@ install_them() {
 echo "installing $packages"
 # Once more: another apt that runs at the same time can make the first attempt fail half-way.
 install_them || { sleep 10; install_them; } || refuse "apt-get could not install: $packages"
-there || refuse "installed, and mpicc or mpirun is still missing"
+there || refuse "installed, and mpicc, mpirun or gfortran is still missing"

@@ -464,7 +464,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return result;
 }
 
-int MPI_Finalize(void)
+static void stop_recording(void)
 {
 	if (own.on) {
 		uint64_t entered = now();
@@ -493,6 +493,11 @@ int MPI_Finalize(void)
 	own.table = NULL;
 	own.record = NULL;
 	own.places = own.taken = own.room = 0;
+}
+
+int MPI_Finalize(void)
+{
+	stop_recording();
 	return PMPI_Finalize();
 }
 
@@ -715,21 +720,27 @@ int MPI_Startall(int count, MPI_Request *requests)
 	return result;
 }
 
+static void freed(MPI_Request before, uint64_t entered)
+{
+	uint64_t left = now();
+	struct request *gone = find(before);
+	if (gone && gone->active) {
+		begin(FREE, entered, left);
+		put(gone->number);
+		finish(left);
+	} else {
+		pass(entered, left);
+	}
+	forget(before);
+}
+
 int MPI_Request_free(MPI_Request *request)
 {
 	uint64_t entered = now();
 	MPI_Request before = *request;
 	int result = PMPI_Request_free(request);
-	if (own.on && result == MPI_SUCCESS) {
-		uint64_t left = now();
-		struct request *gone = find(before);
-		if (gone && gone->active) {
-			begin(FREE, entered, left);
-			put(gone->number);
-			finish(left);
-		}
-		forget(before);
-	}
+	if (own.on && result == MPI_SUCCESS)
+		freed(before, entered);
 	return result;
 }
 
@@ -971,6 +982,9 @@ static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, 
 	finish(left);
 }
 
+#define COMMAS(...) __VA_ARGS__
+#define COMMA ,
+
 /* A collective: its name, its operation, its parameters, its arguments, what each rank gives or gets, its root. The second form with `I`
  * before the name does not block. */
 #define COLLECTIVES(name, iname, operation, parameters, arguments, bytes, root)                                        \
@@ -990,7 +1004,6 @@ static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, 
 			collective(operation, comm, bytes, root, request, result, entered);                            \
 		return result;                                                                                         \
 	}
-#define COMMAS(...) __VA_ARGS__
 
 static int is_root(MPI_Comm comm, int root)
 {
@@ -1058,10 +1071,8 @@ static void each(int numbers, const int *counts, const MPI_Datatype *types, int 
 		put(bytes_of(counts[index], types[several ? index : 0]));
 }
 
-static int begin_uneven(enum operation operation, MPI_Comm comm, int root, int result, uint64_t entered, uint64_t left)
+static int begin_uneven(enum operation operation, MPI_Comm comm, int root, uint64_t entered, uint64_t left)
 {
-	if (!own.on || result != MPI_SUCCESS)
-		return 0;
 	struct communicator *of = known(comm);
 	if (of->inter) {
 		other("collective of an intercommunicator", entered, left);
@@ -1074,94 +1085,101 @@ static int begin_uneven(enum operation operation, MPI_Comm comm, int root, int r
 	return of->size;
 }
 
-int MPI_Gatherv(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
-		MPI_Datatype room_type, int root, MPI_Comm comm)
+static void gathered(int count, MPI_Datatype type, const int *counts, MPI_Datatype room_type, int root, MPI_Comm comm,
+		     uint64_t entered)
 {
-	uint64_t entered = now();
-	int result = PMPI_Gatherv(buffer, count, type, room, counts, at, room_type, root, comm);
 	uint64_t left = now();
-	int size = begin_uneven(GATHER, comm, root, result, entered, left), own_root = size && is_root(comm, root);
-	if (size) {
-		each(own_root ? 0 : 1, &count, &type, 0);
-		each(own_root ? size : 0, counts, &room_type, 0);
-		finish(left);
-	}
-	return result;
+	int size = begin_uneven(GATHER, comm, root, entered, left), own_root = size && is_root(comm, root);
+	if (!size)
+		return;
+	each(own_root ? 0 : 1, &count, &type, 0);
+	each(own_root ? size : 0, counts, &room_type, 0);
+	finish(left);
 }
 
-int MPI_Scatterv(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, int count,
-		 MPI_Datatype room_type, int root, MPI_Comm comm)
+static void scattered(const int *counts, MPI_Datatype type, int count, MPI_Datatype room_type, int root, MPI_Comm comm,
+		      uint64_t entered)
 {
-	uint64_t entered = now();
-	int result = PMPI_Scatterv(buffer, counts, at, type, room, count, room_type, root, comm);
 	uint64_t left = now();
-	int size = begin_uneven(SCATTER, comm, root, result, entered, left), own_root = size && is_root(comm, root);
-	if (size) {
-		each(own_root ? size : 0, counts, &type, 0);
-		each(own_root ? 0 : 1, &count, &room_type, 0);
-		finish(left);
-	}
-	return result;
+	int size = begin_uneven(SCATTER, comm, root, entered, left), own_root = size && is_root(comm, root);
+	if (!size)
+		return;
+	each(own_root ? size : 0, counts, &type, 0);
+	each(own_root ? 0 : 1, &count, &room_type, 0);
+	finish(left);
 }
 
-int MPI_Allgatherv(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
-		   MPI_Datatype room_type, MPI_Comm comm)
+static void gathered_by_all(const int *counts, MPI_Datatype type, MPI_Comm comm, uint64_t entered)
 {
-	uint64_t entered = now();
-	int result = PMPI_Allgatherv(buffer, count, type, room, counts, at, room_type, comm);
 	uint64_t left = now();
-	int size = begin_uneven(ALLGATHER, comm, -1, result, entered, left);
-	if (size) {
-		each(0, NULL, NULL, 0);
-		each(size, counts, &room_type, 0);
-		finish(left);
-	}
-	return result;
+	int size = begin_uneven(ALLGATHER, comm, -1, entered, left);
+	if (!size)
+		return;
+	each(0, NULL, NULL, 0);
+	each(size, counts, &type, 0);
+	finish(left);
 }
 
-int MPI_Reduce_scatter(const void *buffer, void *sum, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static void sum_scattered(const int *counts, MPI_Datatype type, MPI_Comm comm, uint64_t entered)
 {
-	uint64_t entered = now();
-	int result = PMPI_Reduce_scatter(buffer, sum, counts, type, op, comm);
 	uint64_t left = now();
-	int size = begin_uneven(REDUCE_SCATTER, comm, -1, result, entered, left);
-	if (size) {
-		each(size, counts, &type, 0);
-		each(0, NULL, NULL, 0);
-		finish(left);
-	}
-	return result;
+	int size = begin_uneven(REDUCE_SCATTER, comm, -1, entered, left);
+	if (!size)
+		return;
+	each(size, counts, &type, 0);
+	each(0, NULL, NULL, 0);
+	finish(left);
 }
 
-int MPI_Alltoallv(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room,
-		  const int *room_counts, const int *room_at, MPI_Datatype room_type, MPI_Comm comm)
+/* `several`: there is a type for each. */
+static void all_to_all(int in_place, const int *counts, const MPI_Datatype *types, const int *room_counts,
+		       const MPI_Datatype *room_types, int several, MPI_Comm comm, uint64_t entered)
 {
-	uint64_t entered = now();
-	int result = PMPI_Alltoallv(buffer, counts, at, type, room, room_counts, room_at, room_type, comm);
 	uint64_t left = now();
-	int size = begin_uneven(ALLTOALL, comm, -1, result, entered, left), in_place = buffer == MPI_IN_PLACE;
-	if (size) {
-		each(size, in_place ? room_counts : counts, in_place ? &room_type : &type, 0);
-		each(size, room_counts, &room_type, 0);
-		finish(left);
-	}
-	return result;
+	int size = begin_uneven(ALLTOALL, comm, -1, entered, left);
+	if (!size)
+		return;
+	each(size, in_place ? room_counts : counts, in_place ? room_types : types, several);
+	each(size, room_counts, room_types, several);
+	finish(left);
 }
 
-int MPI_Alltoallw(const void *buffer, const int *counts, const int *at, const MPI_Datatype *types, void *room,
-		  const int *room_counts, const int *room_at, const MPI_Datatype *room_types, MPI_Comm comm)
-{
-	uint64_t entered = now();
-	int result = PMPI_Alltoallw(buffer, counts, at, types, room, room_counts, room_at, room_types, comm);
-	uint64_t left = now();
-	int size = begin_uneven(ALLTOALL, comm, -1, result, entered, left), in_place = buffer == MPI_IN_PLACE;
-	if (size) {
-		each(size, in_place ? room_counts : counts, in_place ? room_types : types, 1);
-		each(size, room_counts, room_types, 1);
-		finish(left);
+/* A collective of several sizes: its name, its parameters, its arguments, what is recorded. */
+#define UNEVENS(name, parameters, arguments, record)                                                                   \
+	int MPI_##name parameters                                                                                      \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name arguments;                                                                    \
+		if (own.on && result == MPI_SUCCESS)                                                                   \
+			record;                                                                                        \
+		return result;                                                                                         \
 	}
-	return result;
-}
+UNEVENS(Gatherv,
+	(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+	 MPI_Datatype room_type, int root, MPI_Comm comm),
+	(buffer, count, type, room, counts, at, room_type, root, comm),
+	gathered(count, type, counts, room_type, root, comm, entered))
+UNEVENS(Scatterv,
+	(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, int count,
+	 MPI_Datatype room_type, int root, MPI_Comm comm),
+	(buffer, counts, at, type, room, count, room_type, root, comm),
+	scattered(counts, type, count, room_type, root, comm, entered))
+UNEVENS(Allgatherv,
+	(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+	 MPI_Datatype room_type, MPI_Comm comm),
+	(buffer, count, type, room, counts, at, room_type, comm), gathered_by_all(counts, room_type, comm, entered))
+UNEVENS(Reduce_scatter, (const void *buffer, void *sum, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+	(buffer, sum, counts, type, op, comm), sum_scattered(counts, type, comm, entered))
+UNEVENS(Alltoallv,
+	(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, const int *room_counts,
+	 const int *room_at, MPI_Datatype room_type, MPI_Comm comm),
+	(buffer, counts, at, type, room, room_counts, room_at, room_type, comm),
+	all_to_all(buffer == MPI_IN_PLACE, counts, &type, room_counts, &room_type, 0, comm, entered))
+UNEVENS(Alltoallw,
+	(const void *buffer, const int *counts, const int *at, const MPI_Datatype *types, void *room,
+	 const int *room_counts, const int *room_at, const MPI_Datatype *room_types, MPI_Comm comm),
+	(buffer, counts, at, types, room, room_counts, room_at, room_types, comm),
+	all_to_all(buffer == MPI_IN_PLACE, counts, types, room_counts, room_types, 1, comm, entered))
 
 /* ---- Windows ---- */
 
@@ -1460,3 +1478,303 @@ OTHERS(Comm_spawn,
        (const char *command, char **arguments, int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made,
 	int *errors),
        (command, arguments, most, info, root, comm, made, errors))
+
+/* ---- Fortran: mpif.h and `use mpi`, by the names that compilers for Linux give them ----
+ *
+ * MPI's own bindings for Fortran know the constants of Fortran (MPI_IN_PLACE, MPI_BOTTOM), so they are called, and what is recorded is
+ * recorded here. They are there in programs that call them; elsewhere these are not called either.
+ */
+
+#define COMM_OF(comm) PMPI_Comm_f2c(*(comm))
+#define TYPE_OF(type) PMPI_Type_f2c(*(type))
+#define STATUS_INTS ((int)(sizeof(MPI_Status) / sizeof(MPI_Fint)))
+
+/* Where Open MPI's Fortran has MPI_IN_PLACE. */
+extern MPI_Fint mpi_fortran_in_place_ __attribute__((weak));
+
+#define FORTRAN(name, parameters, arguments, record)                                                                   \
+	extern void pmpi_##name##_(COMMAS parameters, MPI_Fint *error) __attribute__((weak));                          \
+	void mpi_##name##_(COMMAS parameters, MPI_Fint *error);                                                        \
+	void mpi_##name##_(COMMAS parameters, MPI_Fint *error)                                                         \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		pmpi_##name##_(COMMAS arguments, error);                                                               \
+		if (own.on && *error == MPI_SUCCESS) {                                                                 \
+			record;                                                                                        \
+		}                                                                                                      \
+	}
+
+extern void pmpi_init_(MPI_Fint *error) __attribute__((weak));
+void mpi_init_(MPI_Fint *error);
+void mpi_init_(MPI_Fint *error)
+{
+	pmpi_init_(error);
+	if (*error == MPI_SUCCESS)
+		start_recording();
+}
+
+extern void pmpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) __attribute__((weak));
+void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
+void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
+{
+	pmpi_init_thread_(required, provided, error);
+	if (*error == MPI_SUCCESS)
+		start_recording();
+}
+
+extern void pmpi_finalize_(MPI_Fint *error) __attribute__((weak));
+void mpi_finalize_(MPI_Fint *error);
+void mpi_finalize_(MPI_Fint *error)
+{
+	stop_recording();
+	pmpi_finalize_(error);
+}
+
+#define MESSAGE (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm)
+#define MESSAGE_TO_COME                                                                                                \
+	(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *request)
+
+#define FORTRAN_SENDS(name, iname, init, mode)                                                                         \
+	FORTRAN(name, MESSAGE, (buffer, count, type, peer, tag, comm),                                                 \
+		if (*peer != MPI_PROC_NULL) sent(mode, *count, TYPE_OF(type), *peer, *tag, COMM_OF(comm), entered))    \
+	FORTRAN(iname, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),                               \
+		if (*peer != MPI_PROC_NULL) fortran_posted(request, 0, mode, peer, tag, count, type, comm, entered))   \
+	FORTRAN(init, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),                                \
+		if (*peer != MPI_PROC_NULL) persistent(PMPI_Request_f2c(*request), 0, mode, *count, TYPE_OF(type),     \
+						       *peer, *tag, COMM_OF(comm), entered))
+
+static void fortran_posted(const MPI_Fint *request, int receives, enum mode mode, const MPI_Fint *peer, const MPI_Fint *tag,
+			   const MPI_Fint *count, const MPI_Fint *type, const MPI_Fint *comm, uint64_t entered)
+{
+	uint64_t left = now();
+	struct request *made = add(PMPI_Request_f2c(*request), receives, known(COMM_OF(comm)));
+	posted(made, mode, *peer, *tag, bytes_of(*count, TYPE_OF(type)), entered, left);
+}
+
+FORTRAN_SENDS(send, isend, send_init, STANDARD)
+FORTRAN_SENDS(ssend, issend, ssend_init, SYNCHRONOUS)
+FORTRAN_SENDS(bsend, ibsend, bsend_init, BUFFERED)
+FORTRAN_SENDS(rsend, irsend, rsend_init, READY)
+FORTRAN(irecv, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),
+	if (*peer != MPI_PROC_NULL) fortran_posted(request, 1, STANDARD, peer, tag, count, type, comm, entered))
+FORTRAN(recv_init, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),
+	if (*peer != MPI_PROC_NULL) persistent(PMPI_Request_f2c(*request), 1, STANDARD, *count, TYPE_OF(type), *peer, *tag,
+					       COMM_OF(comm), entered))
+
+/* A status is wanted, even if the program wants none. */
+#define SEEN(status) MPI_Fint mine[STATUS_INTS], *seen = (status) == MPI_F_STATUS_IGNORE ? mine : (status)
+
+static MPI_Status status_of(const MPI_Fint *fortran)
+{
+	MPI_Status status;
+	PMPI_Status_f2c(fortran, &status);
+	return status;
+}
+
+extern void pmpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm,
+		       MPI_Fint *status, MPI_Fint *error) __attribute__((weak));
+void mpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm,
+	       MPI_Fint *status, MPI_Fint *error);
+void mpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm,
+	       MPI_Fint *status, MPI_Fint *error)
+{
+	SEEN(status);
+	uint64_t entered = now();
+	pmpi_recv_(buffer, count, type, peer, tag, comm, seen, error);
+	if (own.on && *error == MPI_SUCCESS && *peer != MPI_PROC_NULL) {
+		MPI_Status came = status_of(seen);
+		received(*count, TYPE_OF(type), &came, known(COMM_OF(comm)), entered);
+	}
+}
+
+extern void pmpi_sendrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, void *room,
+			   MPI_Fint *rooms, MPI_Fint *room_type, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm,
+			   MPI_Fint *status, MPI_Fint *error) __attribute__((weak));
+void mpi_sendrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, void *room, MPI_Fint *rooms,
+		   MPI_Fint *room_type, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status,
+		   MPI_Fint *error);
+void mpi_sendrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, void *room, MPI_Fint *rooms,
+		   MPI_Fint *room_type, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status,
+		   MPI_Fint *error)
+{
+	SEEN(status);
+	uint64_t entered = now();
+	pmpi_sendrecv_(buffer, count, type, to, tag, room, rooms, room_type, from, room_tag, comm, seen, error);
+	if (own.on && *error == MPI_SUCCESS) {
+		MPI_Status came = status_of(seen);
+		exchanged(*count, TYPE_OF(type), *to, *tag, *rooms, TYPE_OF(room_type), *from, &came, COMM_OF(comm), entered);
+	}
+}
+
+extern void pmpi_sendrecv_replace_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag,
+				   MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
+	__attribute__((weak));
+void mpi_sendrecv_replace_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, MPI_Fint *from,
+			   MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error);
+void mpi_sendrecv_replace_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, MPI_Fint *from,
+			   MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
+{
+	SEEN(status);
+	uint64_t entered = now();
+	pmpi_sendrecv_replace_(buffer, count, type, to, tag, from, room_tag, comm, seen, error);
+	if (own.on && *error == MPI_SUCCESS) {
+		MPI_Status came = status_of(seen);
+		MPI_Datatype of = TYPE_OF(type);
+		exchanged(*count, of, *to, *tag, *count, of, *from, &came, COMM_OF(comm), entered);
+	}
+}
+
+/* The same watch as in C; statuses come in Fortran's form, into `fortran` if the program wants none. */
+static MPI_Fint *fortran_watch(struct watch *seen, MPI_Fint count, const MPI_Fint *requests, MPI_Fint *statuses, int ignored,
+			       MPI_Fint **fortran)
+{
+	MPI_Request none = MPI_REQUEST_NULL, few[16], *handles = few;
+	if (count > 16)
+		handles = more(NULL, (size_t)count * sizeof *handles);
+	for (MPI_Fint index = 0; index < count; index++)
+		handles[index] = PMPI_Request_f2c(requests[index]);
+	watch(seen, count, count > 0 ? handles : &none, MPI_STATUSES_IGNORE);
+	if (handles != few)
+		free(handles);
+	*fortran = ignored ? more(NULL, (size_t)(count + 1) * sizeof(MPI_Status)) : NULL;
+	return ignored ? *fortran : statuses;
+}
+
+static void fortran_completed(struct watch *seen, int done, const MPI_Fint *which, const MPI_Fint *statuses, int error,
+			      MPI_Fint *fortran)
+{
+	int few[16] = {0}, *indices = done > 16 ? more(NULL, (size_t)done * sizeof *indices) : few;
+	for (int index = 0; index < done; index++) {
+		seen->statuses[index] = status_of(statuses + index * STATUS_INTS);
+		indices[index] = which ? which[index] - 1 : index;
+	}
+	completed(seen, done, indices, error);
+	if (indices != few)
+		free(indices);
+	free(fortran);
+}
+
+/* A call that waits or tests: its parameters, its arguments with `seen` for statuses, how many requests, how many are done, which. */
+#define FORTRAN_WAITS(name, parameters, arguments, count, requests, statuses, none, done, which)                       \
+	extern void pmpi_##name##_(COMMAS parameters, MPI_Fint *error) __attribute__((weak));                          \
+	void mpi_##name##_(COMMAS parameters, MPI_Fint *error);                                                        \
+	void mpi_##name##_(COMMAS parameters, MPI_Fint *error)                                                         \
+	{                                                                                                              \
+		struct watch watched;                                                                                  \
+		MPI_Fint *fortran;                                                                                     \
+		MPI_Fint *seen = fortran_watch(&watched, count, requests, statuses, (statuses) == (none), &fortran);   \
+		pmpi_##name##_(COMMAS arguments, error);                                                               \
+		fortran_completed(&watched, done, which, seen, *error, fortran);                                       \
+	}
+#define NONE MPI_F_STATUS_IGNORE
+#define NONES MPI_F_STATUSES_IGNORE
+FORTRAN_WAITS(wait, (MPI_Fint *request, MPI_Fint *status), (request, seen), 1, request, status, NONE, 1, NULL)
+FORTRAN_WAITS(waitall, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *statuses), (count, requests, seen), *count, requests,
+	      statuses, NONES, *count, NULL)
+FORTRAN_WAITS(waitany, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, MPI_Fint *status),
+	      (count, requests, index, seen), *count, requests, status, NONE, *index != MPI_UNDEFINED, index)
+FORTRAN_WAITS(waitsome, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *done, MPI_Fint *which, MPI_Fint *statuses),
+	      (count, requests, done, which, seen), *count, requests, statuses, NONES, *done == MPI_UNDEFINED ? 0 : *done,
+	      which)
+FORTRAN_WAITS(test, (MPI_Fint *request, MPI_Fint *flag, MPI_Fint *status), (request, flag, seen), 1, request, status, NONE,
+	      *flag != 0, NULL)
+FORTRAN_WAITS(testall, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *flag, MPI_Fint *statuses),
+	      (count, requests, flag, seen), *count, requests, statuses, NONES, *flag ? *count : 0, NULL)
+FORTRAN_WAITS(testany, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, MPI_Fint *flag, MPI_Fint *status),
+	      (count, requests, index, flag, seen), *count, requests, status, NONE,
+	      *flag && *index != MPI_UNDEFINED, index)
+FORTRAN_WAITS(testsome, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *done, MPI_Fint *which, MPI_Fint *statuses),
+	      (count, requests, done, which, seen), *count, requests, statuses, NONES, *done == MPI_UNDEFINED ? 0 : *done,
+	      which)
+
+static void fortran_started(MPI_Fint count, const MPI_Fint *requests, uint64_t entered)
+{
+	for (MPI_Fint index = 0; index < count; index++) {
+		MPI_Request handle = PMPI_Request_f2c(requests[index]);
+		started(1, &handle, index ? own.left + own.clock : entered);
+	}
+}
+FORTRAN(start, (MPI_Fint *request), (request), fortran_started(1, request, entered))
+FORTRAN(startall, (MPI_Fint *count, MPI_Fint *requests), (count, requests), fortran_started(*count, requests, entered))
+
+extern void pmpi_request_free_(MPI_Fint *request, MPI_Fint *error) __attribute__((weak));
+void mpi_request_free_(MPI_Fint *request, MPI_Fint *error);
+void mpi_request_free_(MPI_Fint *request, MPI_Fint *error)
+{
+	uint64_t entered = now();
+	MPI_Request before = PMPI_Request_f2c(*request);
+	pmpi_request_free_(request, error);
+	if (own.on && *error == MPI_SUCCESS)
+		freed(before, entered);
+}
+
+FORTRAN(probe, (MPI_Fint *from, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status), (from, tag, comm, status),
+	pass(entered, now()))
+FORTRAN(iprobe, (MPI_Fint *from, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *flag, MPI_Fint *status),
+	(from, tag, comm, flag, status), pass(entered, now()))
+
+#define FORTRAN_COLLECTIVES(name, operation, parameters, arguments, bytes, root)                                       \
+	FORTRAN(name, parameters, arguments,                                                                           \
+		collective(operation, COMM_OF(comm), bytes, root, NULL, MPI_SUCCESS, entered))
+#define TWO_SIDES                                                                                                      \
+	void *buffer, MPI_Fint *count, MPI_Fint *type, void *room, MPI_Fint *rooms, MPI_Fint *room_type
+#define SUM void *buffer, void *sum, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op
+FORTRAN_COLLECTIVES(barrier, BARRIER, (MPI_Fint *comm), (comm), 0, -1)
+FORTRAN_COLLECTIVES(bcast, BCAST, (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *root, MPI_Fint *comm),
+		    (buffer, count, type, root, comm), bytes_of(*count, TYPE_OF(type)), *root)
+FORTRAN_COLLECTIVES(reduce, REDUCE, (SUM, MPI_Fint *root, MPI_Fint *comm), (buffer, sum, count, type, op, root, comm),
+		    bytes_of(*count, TYPE_OF(type)), *root)
+FORTRAN_COLLECTIVES(allreduce, ALLREDUCE, (SUM, MPI_Fint *comm), (buffer, sum, count, type, op, comm),
+		    bytes_of(*count, TYPE_OF(type)), -1)
+FORTRAN_COLLECTIVES(reduce_scatter_block, REDUCE_SCATTER, (SUM, MPI_Fint *comm), (buffer, sum, count, type, op, comm),
+		    bytes_of(*count, TYPE_OF(type)) * (uint64_t)size_of(COMM_OF(comm)), -1)
+FORTRAN_COLLECTIVES(gather, GATHER, (TWO_SIDES, MPI_Fint *root, MPI_Fint *comm),
+		    (buffer, count, type, room, rooms, room_type, root, comm),
+		    is_root(COMM_OF(comm), *root) ? bytes_of(*rooms, TYPE_OF(room_type)) : bytes_of(*count, TYPE_OF(type)),
+		    *root)
+FORTRAN_COLLECTIVES(scatter, SCATTER, (TWO_SIDES, MPI_Fint *root, MPI_Fint *comm),
+		    (buffer, count, type, room, rooms, room_type, root, comm),
+		    is_root(COMM_OF(comm), *root) ? bytes_of(*count, TYPE_OF(type)) : bytes_of(*rooms, TYPE_OF(room_type)),
+		    *root)
+FORTRAN_COLLECTIVES(allgather, ALLGATHER, (TWO_SIDES, MPI_Fint *comm), (buffer, count, type, room, rooms, room_type, comm),
+		    bytes_of(*rooms, TYPE_OF(room_type)), -1)
+FORTRAN_COLLECTIVES(alltoall, ALLTOALL, (TWO_SIDES, MPI_Fint *comm), (buffer, count, type, room, rooms, room_type, comm),
+		    bytes_of(*rooms, TYPE_OF(room_type)), -1)
+FORTRAN(gatherv,
+	(void *buffer, MPI_Fint *count, MPI_Fint *type, void *room, MPI_Fint *counts, MPI_Fint *at, MPI_Fint *room_type,
+	 MPI_Fint *root, MPI_Fint *comm),
+	(buffer, count, type, room, counts, at, room_type, root, comm),
+	gathered(*count, TYPE_OF(type), counts, TYPE_OF(room_type), *root, COMM_OF(comm), entered))
+FORTRAN(scatterv,
+	(void *buffer, MPI_Fint *counts, MPI_Fint *at, MPI_Fint *type, void *room, MPI_Fint *count, MPI_Fint *room_type,
+	 MPI_Fint *root, MPI_Fint *comm),
+	(buffer, counts, at, type, room, count, room_type, root, comm),
+	scattered(counts, TYPE_OF(type), *count, TYPE_OF(room_type), *root, COMM_OF(comm), entered))
+FORTRAN(allgatherv,
+	(void *buffer, MPI_Fint *count, MPI_Fint *type, void *room, MPI_Fint *counts, MPI_Fint *at, MPI_Fint *room_type,
+	 MPI_Fint *comm),
+	(buffer, count, type, room, counts, at, room_type, comm),
+	gathered_by_all(counts, TYPE_OF(room_type), COMM_OF(comm), entered))
+FORTRAN(reduce_scatter,
+	(void *buffer, void *sum, MPI_Fint *counts, MPI_Fint *type, MPI_Fint *op, MPI_Fint *comm),
+	(buffer, sum, counts, type, op, comm), sum_scattered(counts, TYPE_OF(type), COMM_OF(comm), entered))
+FORTRAN(alltoallv,
+	(void *buffer, MPI_Fint *counts, MPI_Fint *at, MPI_Fint *type, void *room, MPI_Fint *room_counts, MPI_Fint *room_at,
+	 MPI_Fint *room_type, MPI_Fint *comm),
+	(buffer, counts, at, type, room, room_counts, room_at, room_type, comm),
+	MPI_Datatype types[2] = {TYPE_OF(type) COMMA TYPE_OF(room_type)};
+	all_to_all(buffer == (void *)&mpi_fortran_in_place_, counts, types, room_counts, types + 1, 0, COMM_OF(comm), entered))
+
+#define FORTRAN_MAKES(name, parameters, arguments)                                                                     \
+	FORTRAN(name, parameters, arguments, MPI_Comm fresh = COMM_OF(made);                                           \
+		made_communicator(MPI_SUCCESS, &fresh, entered))
+FORTRAN_MAKES(comm_dup, (MPI_Fint *comm, MPI_Fint *made), (comm, made))
+FORTRAN_MAKES(comm_split, (MPI_Fint *comm, MPI_Fint *color, MPI_Fint *key, MPI_Fint *made), (comm, color, key, made))
+FORTRAN_MAKES(comm_split_type, (MPI_Fint *comm, MPI_Fint *type, MPI_Fint *key, MPI_Fint *info, MPI_Fint *made),
+	      (comm, type, key, info, made))
+FORTRAN_MAKES(comm_create, (MPI_Fint *comm, MPI_Fint *group, MPI_Fint *made), (comm, group, made))
+FORTRAN_MAKES(cart_create,
+	      (MPI_Fint *comm, MPI_Fint *n, MPI_Fint *dims, MPI_Fint *periods, MPI_Fint *reorder, MPI_Fint *made),
+	      (comm, n, dims, periods, reorder, made))
+FORTRAN_MAKES(cart_sub, (MPI_Fint *comm, MPI_Fint *remain, MPI_Fint *made), (comm, remain, made))
+FORTRAN(comm_free, (MPI_Fint *comm), (comm), pass(entered, now()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backwater.common.late import pl
+from backwater.common.late import np, pl
 from backwater.common.percentiles import least, ranks
 from backwater.common.statistics import Estimate, estimate, geometric
 from backwater.errors import UsageError
@@ -136,7 +136,9 @@ def equal_counts(frames: Sequence[pl.DataFrame], most: int = 8) -> list[int] | N
     flows.
     """
     sizes = pl.concat([frame["size_bytes"] for frame in frames])
-    for bins in range(most, 1, -1):
+    fewest = min(frame["fct_ps"].count() for frame in frames)
+    needed = least(99) if fewest >= least(99) else least(95)
+    for bins in range(min(most, fewest // needed), 1, -1):
         quantiles = (sizes.quantile(number / bins, interpolation="higher") for number in range(1, bins))
         cuts = sorted({int(float(f"{size:.2g}")) for size in quantiles if size is not None})
         # The smallest sizes begin the first bin: a cut there would leave it empty.
@@ -152,8 +154,10 @@ def _enough(frames: Sequence[pl.DataFrame], cuts: list[int]) -> bool:
 
 def _counts(frame: pl.DataFrame, cuts: list[int]) -> list[int]:
     """How many flows of a seed finished, by number of the bin."""
-    by_bin = _bins(frame, cuts)
-    return [int(by_bin[number]["flows"]) if number in by_bin else 0 for number in range(len(cuts) + 1)]
+    sizes = frame.filter(pl.col("fct_ps").is_not_null())["size_bytes"].to_numpy()
+    # A size equal to a cut belongs to the bin above it.
+    found = np.bincount(np.searchsorted(cuts, sizes, side="right"), minlength=len(cuts) + 1)
+    return [int(count) for count in found]
 
 
 def _schema() -> dict[str, Any]:

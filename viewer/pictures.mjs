@@ -68,7 +68,7 @@ await two.screenshot({ path: join(docs, "view-two.png") });
 await two.close();
 
 // The tree of 16 hosts that send to h0 from 100 to 120 µs: how it grows, and how it is gone.
-const moving = await open(tree, 1140, 560);
+const moving = await open(tree, 1140, 720);
 const frames = join(work, "frames");
 mkdirSync(frames);
 const stage = moving.locator(".stage");

@@ -246,7 +246,7 @@ test("a run without events, a run without blame and a page without a run say wha
   const blind = await open(page("blind", run("blind", "scenarios/incast.toml", "probe.blame=false", "probe.states=false")));
   const text = await blind.locator("aside").innerText();
   expect(text).toContain("Not recorded: congestion trees, culprits and victims. --set probe.blame=true records it.");
-  expect(text).toContain("Not recorded: what the detectors said. --set probe.states=true records it.");
+  expect(text).toContain("Not recorded: the states of the detectors. --set probe.states=true records it.");
   await blind.close();
   const template = readFileSync(new URL("../../python/backwater/view/page.html", import.meta.url), "utf8");
   const none = await open(pageWith("none", template, ""));

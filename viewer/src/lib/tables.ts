@@ -34,9 +34,9 @@ export const TABLES: Record<string, string[]> = {
 const STATES = ["non-congestion", "congestion", "undetermined", "judging"];
 const MISSING: [string, string, string][] = [
   ["pauses", "probe.pauses=true", "when ports were paused"],
-  ["states", "probe.states=true", "what the detectors said"],
+  ["states", "probe.states=true", "the states of the detectors"],
   ["marks", "probe.marks=true", "which packets were marked"],
-  ["samples", "probe.sample=10us", "queues between the events that tell them"],
+  ["samples", "probe.sample=10us", "how long the queues were at regular times"],
 ];
 
 /** Puts a run together. Throws an Error for one of another version. */

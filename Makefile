@@ -179,6 +179,12 @@ wheel: $(STAMPS)/core ## build the wheel into target/wheels
 	rm -f target/wheels/backwater-*.whl
 	source $(BIN)/activate && maturin build --release --locked --quiet --out target/wheels
 
+# zig links against the glibc that the tag names, whatever this machine has. One wheel is for every Python from 3.11 on (abi3).
+wheel-linux: $(STAMPS)/zig ## build the wheel for any Linux with glibc 2.28 or newer into target/wheels
+	rm -f target/wheels/backwater-*.whl
+	source $(BIN)/activate && maturin build --release --locked --quiet --zig --compatibility manylinux_2_28 --out target/wheels
+	packaging/glibc-test.sh target/wheels/backwater-*.whl 2.28
+
 test-wheel: wheel ## install the wheel into an empty environment and run it with no compiler in reach
 	packaging/wheel-test.sh target/wheels/backwater-*.whl $(PYTHON)
 
@@ -208,6 +214,10 @@ $(STAMPS)/dev: requirements.lock | $(BIN)/python
 $(STAMPS)/test: requirements-test.lock $(STAMPS)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 	  -r requirements.lock -r requirements-test.lock
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/zig: packaging/zig.lock $(STAMPS)/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r packaging/zig.lock
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/node: viewer/package-lock.json | $(BIN)/python

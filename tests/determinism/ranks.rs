@@ -91,7 +91,7 @@ impl Case {
                 _ => programs[from as usize].push(Op::Get { from: to, size: message.size }),
             }
             let after = match message.pause {
-                0..400 => Op::Wait { sets: message.pause as u8 },
+                0..400 => Op::Wait { sets: message.pause & 0xff },
                 400..600 => Op::Flush,
                 600..1_200 => Op::Compute(Span::from_ns(message.pause)),
                 _ => continue,

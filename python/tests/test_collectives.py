@@ -263,8 +263,8 @@ def on_rails(algorithm: str, size: int) -> float:
             return 2 * sum(across(size, links) for links in rounds) + 9 * LATENCY
         case "hierarchical":
             within, among = 2 * (GPUS - 1), 2 * (SERVERS - 1)
-            rounds = within * across(size // GPUS, around) + among * across(size // n, along)
-            return rounds + (within + among - 1) * LATENCY
+            sent = within * across(size // GPUS, around) + among * across(size // n, along)
+            return sent + (within + among - 1) * LATENCY
         case _:  # all-to-all: the NIC sends all, and the last packet goes to another rail
             return (n - 1) * size * PS_PER_BYTE + (around - 1) * PACKET * PS_PER_BYTE + around * DELAY
 

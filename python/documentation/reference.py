@@ -29,6 +29,7 @@ def kept() -> dict[str, str]:
         "reference/sweeps.md": sweeps(),
         "reference/measures.md": measures(),
         "reference/codes.md": codes(),
+        "reference/presets.md": presets(),
     }
     return {place: text.replace("\n", f"\n\n{_MADE}\n", 1) for place, text in made.items()}
 
@@ -167,6 +168,25 @@ def measures() -> str:
         "a run. The end of a name is the unit: `_ps`, `_bps`, `_bytes`. *Better* says which way `tune` looks.",
         table(),
     ]
+    return "\n\n".join(parts) + "\n"
+
+
+def presets() -> str:
+    """Switches and NICs whose published values a scenario may take."""
+    from backwater.cli.explaining.presets import carries
+    from backwater.scenario import presets as devices
+
+    parts = [
+        "# Presets",
+        "A preset has what is published of a switch or a NIC. What the scenario gives stands, and the profile has what "
+        "the preset lacks. [AI clusters](../cluster.md) shows how they are used.",
+    ]
+    for preset in devices.presets():
+        parts.append(f'## `{preset.key} = "{preset.name}"`')
+        parts.append(_line(f"{preset.title}: {carries(preset)}. Source: {preset.sources['device']}."))
+        rows = [f"| `{key}` | {value} | {_line(preset.source(key))} |" for key, value in preset.values.items()]
+        rows += [f"| `{key}` | not set | {_line(why)} |" for key, why in preset.not_set.items()]
+        parts.append("\n".join(["| key | value | source, or why it is not set |", "|---|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -303,6 +303,11 @@ Budget: Caveat "budget" {
     means: "probe.budget bounds what a run may write, so that no run fills the disk.",
     todo: "Raise probe.budget, or record less: fewer ports, a longer probe.sample.",
 }
+UnlikePreset: Caveat "unlike-preset" {
+    short: "A size of your own is four times as large or as small as what is published of the switch.",
+    means: "switch.preset names a device; this switch has little in common with it. The message has both values.",
+    todo: "Check the unit, take the value out of the file, or take switch.preset out.",
+}
 // What is said besides, and changes nothing.
 UnlikeLineRate: Note "unlike-line-rate" {
     short: "The profile's thresholds and increments are those of links of another rate, less than four times as fast or slow.",

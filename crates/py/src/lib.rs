@@ -27,6 +27,12 @@ fn profile_defaults() -> String {
     backwater_scenario::profile_defaults()
 }
 
+/// What is published of devices, as JSON: by the key that chooses one, then by its name.
+#[pyfunction]
+fn presets() -> String {
+    backwater_scenario::presets()
+}
+
 /// The codes of errors, caveats and notes, as JSON: a list of `id`, `kind`, `short`, `means`, `todo`.
 #[pyfunction]
 fn codes() -> String {
@@ -71,6 +77,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::abi, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(profile_defaults, module)?)?;
+    module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(codes, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(least_values, module)?)?;

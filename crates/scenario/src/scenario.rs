@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, Step, check, input};
 use crate::layers;
 use crate::overrides;
+use crate::presets;
 use crate::profiles;
 use crate::schema;
 use crate::schemes;
@@ -124,6 +125,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let named = root.get("profile").and_then(Node::text);
     // An unknown profile is reported by the check below; any set of defaults serves to check the rest.
     let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
+    presets::fill(&mut root, sources)?;
     let defaults = profiles::defaults(profile, sources)?;
     layers::fill(&mut root, &defaults, "");
     layers::fill_entries(&mut root);

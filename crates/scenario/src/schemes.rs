@@ -4,6 +4,7 @@ use backwater_codes::Code;
 use crate::document::{Node, Problem, Source, Value, check as check_tree};
 use crate::layers;
 use crate::overrides;
+use crate::presets;
 use crate::profiles;
 use crate::schema;
 use crate::settings::Profile;
@@ -54,6 +55,7 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
     }
     let named = root.get("profile").and_then(Node::text);
     let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
+    problems.extend(presets::fill(&mut root, sources).err().into_iter().flatten());
     match profiles::defaults(profile, sources) {
         Ok(defaults) => {
             layers::fill(&mut root, &defaults, "");

@@ -13,6 +13,7 @@ mod messages;
 mod moved;
 mod multistage;
 mod overrides;
+mod presets;
 mod profiles;
 mod puts;
 mod ranks;

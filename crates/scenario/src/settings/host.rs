@@ -3,7 +3,7 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AutoOr, Names, ThrottleSettings};
+use super::{AutoOr, Names, NicPreset, ThrottleSettings};
 use crate::quantity::{NoLimit, Quantity, WordOr};
 
 /// How the bytes of a traffic entry get to their destination.
@@ -88,6 +88,10 @@ pub enum NicAcks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Nic {
+    /// The device whose published values of `[cc]` stand where the file has none; the profile has the others. Without it all are the
+    /// profile's. docs/reference/presets.md has each value with its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<NicPreset>,
     /// Which queue pair sends next. All profiles: round-robin, as NICs do (HPCC simulator, commit 9f4be2a, `qbb-net-device.cc`; ns3-rdma,
     /// on which the TCD authors' release is built, `DoDequeueQCN` in `broadcom-egress-queue.cc`; the other published systems do not say).
     pub scheduler: NicScheduler,

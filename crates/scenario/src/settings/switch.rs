@@ -3,7 +3,7 @@ use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Combined, Credits, DetectorSettings, IsolationSettings, Pfc, VlArbitration};
+use super::{Combined, Credits, DetectorSettings, IsolationSettings, Pfc, SwitchPreset, VlArbitration};
 use crate::quantity::Quantity;
 
 /// Where packets wait in a switch.
@@ -107,6 +107,10 @@ pub enum EcmpHash {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Switch {
+    /// The device whose published values stand where the file has none; the profile has the others. Without it all are the profile's.
+    /// docs/reference/presets.md has each value with its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<SwitchPreset>,
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
     /// place. With flow-control = credits only what is not under credits, the control priority first of all, shares it: the rest
     /// has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc: 9 MB (default of ns3-rdma); hpcc-ns3,

@@ -21,6 +21,7 @@ mod only;
 mod overflow;
 mod pattern;
 mod pfc;
+mod preset;
 mod probe;
 mod put;
 mod throttle;
@@ -197,6 +198,9 @@ impl Scenario {
         caveats.extend(of_rates);
         notes.extend(detector::note(&self));
         let mut context = Context { problems, caveats, files, outline, ..Context::new(&self, &settings) };
+        if let Some(network) = &network {
+            preset::check(&mut context, network);
+        }
         let spec = spec(&mut context, network);
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);

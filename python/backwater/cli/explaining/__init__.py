@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Sequence
 from functools import cache
 
-from backwater.cli.explaining import algorithms, codes, columns, keys, measures, papers, terms
+from backwater.cli.explaining import algorithms, codes, columns, keys, measures, papers, presets, terms
 from backwater.cli.explaining.entry import Entry
 from backwater.common.codes import in_front
 
@@ -21,7 +21,7 @@ _NEAR = 6
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every word there is. What a short word means first comes first."""
-    kinds = (codes, terms, algorithms, columns, keys, measures, papers)
+    kinds = (codes, terms, presets, algorithms, columns, keys, measures, papers)
     return tuple(entry for kind in kinds for entry in kind.entries())
 
 

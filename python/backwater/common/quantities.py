@@ -139,6 +139,22 @@ def rate(bps: float, like: float | None = None) -> str:
     return _scaled(bps, [(1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps"), (1, "bps")], like)
 
 
+def parse_rate(text: str) -> int:
+    """A rate in bit/s from a text such as ``400Gbps``. Raises ValueError with what is accepted.
+
+    >>> parse_rate("400Gbps"), parse_rate("12.8 Tbps")
+    (400000000000, 12800000000000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(Tbps|Gbps|Mbps|Kbps|bps)\s*", text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a rate; write a number with Mbps, Gbps or Tbps, such as 400Gbps")
+    units = {"Tbps": 10**12, "Gbps": 10**9, "Mbps": 10**6, "Kbps": 10**3, "bps": 1}
+    value = Fraction(match[1]) * units[match[2]]
+    if value.denominator != 1:
+        raise ValueError(f"{text!r} is not a whole number of bit/s")
+    return int(value)
+
+
 def count(value: float) -> str:
     """A count with its thousands apart.
 

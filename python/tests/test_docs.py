@@ -41,6 +41,7 @@ SLOW = (
     "backwater tune",
     "backwater run scenarios/allreduce.toml",
     "backwater doctor",
+    "backwater advise",
 )
 #: Python that needs the results of a command that takes long.
 NEEDS_SLOW = ('Results.find("results/gpcnet/gpcnet-quick")',)

@@ -29,9 +29,10 @@ ABOUT = "Congestion in lossless networks: which ports are congested, and which a
 #: nothing. `place` says where the function of each is.
 COMMANDS = {
     "demo": "One congestion point under ECN and under TCD: a table, a picture, results folders.",
-    "init": "Make a folder with a first scenario: your own network and flows, or an example.",
+    "init": "Make a folder with a first scenario: your own network and flows, an AI cluster, or an example.",
     "run": "Run a scenario file and print what happened to its traffic and its ports.",
     "sweep": "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
+    "advise": "Say which thresholds to set: a map of times and PAUSEs around those of a scenario.",
     "tune": "Look for settings of a scenario that make a measure small or large; judge them on other seeds.",
     "compare": "Run the same traffic under several schemes and compare the slowdown of its flows by size.",
     "blame": "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
@@ -48,7 +49,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a scenario file.",
     "cite": "Print BibTeX of Backwater and of the papers that a scenario's algorithms come from.",
     "completion": "Print what lets bash, zsh or fish complete commands, options and keys.",
-    "doctor": "Print versions, extras and folders, and check a small run: to copy into a bug report.",
+    "doctor": "Check the settings of a scenario against good practice; or this installation, for a bug report.",
     "explain": "Print what a word means: an error or caveat, a column, a key, an algorithm, a claim.",
     "testbed": "Run Figure 11 of the TCD paper on software switches (DPDK) and print which of its claims hold.",
     "tcd max-ton": "Print max(Ton), the longest ON period of a held-back port.",

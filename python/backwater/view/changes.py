@@ -1,0 +1,118 @@
+"""Where the time of a run went, by traffic entry, and what to change, in sentences: for the page's summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from backwater.analysis.blame import Blame
+from backwater.analysis.collectives import Measured
+from backwater.common import quantities
+from backwater.common.late import pl
+from backwater.results import Results, measures
+from backwater.scenario import practice
+
+#: What the parts of a flow's loss are called (docs/ground-truth.md), those of one kind together.
+_PARTS = {
+    "at the source": ("connection_wait_ps", "paced_ps", "nic_queue_ps"),
+    "behind PAUSEs": ("nic_held_ps", "gate_ps", "backlog_ps"),
+    "in queues": ("queue_ps",),
+    "at slow hosts": ("drain_ps",),
+    "out of order": ("reorder_wait_ps",),
+}
+#: A collective that takes so many times as long as alone was not slowed down.
+_SLOWED = 1.05
+#: Another traffic entry with so much of what went through a long queue is said to have filled it.
+_FILLS = 0.5
+#: A port with so much of the waits of a traffic entry is named.
+_NAMED = 0.2
+#: So many sentences are enough.
+_MOST = 8
+
+
+def table(blame: Blame) -> dict[str, Any]:
+    """A table of the page's summary: for each traffic entry what its flows lost, and where.
+
+    Shares are of all waits of its finished flows, together; a flow waits alone, too, where its own packets follow each
+    other.
+    """
+    made: dict[str, Any] = {
+        "title": "Where the time went",
+        "headings": ["traffic", "lost", *_PARTS],
+        "rows": [],
+        "note": "Lost: FCT less that of the flow alone, summed over flows. Shares are of all waits of last packets.",
+    }
+    for row in _parts(blame).iter_rows(named=True):
+        waits = sum(row[name] for name in _PARTS)
+        shares = [f"{100 * row[name] / waits:.0f} %" if waits else "–" for name in _PARTS]
+        made["rows"].append([row["traffic"], quantities.time(row["lost_ps"]), *shares])
+    return made
+
+
+def _parts(blame: Blame) -> pl.DataFrame:
+    sums = [pl.sum_horizontal(parts).clip(lower_bound=0).sum().alias(name) for name, parts in _PARTS.items()]
+    finished = blame.flows.filter(pl.col("fct_ps").is_not_null())
+    traffic = pl.col("traffic").cast(pl.String)
+    found = finished.group_by(traffic).agg(pl.col("lost_ps").clip(lower_bound=0).sum(), *sums)
+    order = {entry["name"]: number for number, entry in enumerate(blame.results.meta["scenario"]["traffic"])}
+    return found.sort(pl.col("traffic").replace_strict(order, return_dtype=pl.Int64))
+
+
+def sentences(results: Results, collectives: Sequence[Measured], blame: Blame | None) -> list[str]:
+    """What to change: what slowed collectives down, then the rules of good practice that are not kept."""
+    found = [*_slowed(collectives, blame), *_pauses(results), *_rules(results.meta)]
+    return found[:_MOST]
+
+
+def _slowed(collectives: Sequence[Measured], blame: Blame | None) -> Iterator[str]:
+    for one in collectives:
+        if one.time_ps is None or not one.alone_ps or one.time_ps < _SLOWED * one.alone_ps:
+            continue
+        told = f"{one.traffic} takes {quantities.three_digits(one.time_ps / one.alone_ps)} times as long as alone"
+        where = None if blame is None else _worst_port(blame, one.traffic)
+        if where is None:
+            yield f"{told}."
+            continue
+        port, share, fed_by, of_it = where
+        told += f": {100 * share:.0f} % of its messages' waits in the network are at {port}"
+        if fed_by is None or of_it < _FILLS:
+            yield f"{told}."
+            continue
+        yield (
+            f"{told}, whose long queue {fed_by} filled by {100 * of_it:.0f} %. Send {fed_by} to another host or in "
+            "another priority, or let fewer send at once; thresholds only shorten that queue."
+        )
+
+
+def _worst_port(blame: Blame, traffic: str) -> tuple[str, float, str | None, float] | None:
+    """The port where followed packets of an entry waited most, its share, who else filled it, and by how much."""
+    mine = blame.flows.filter(pl.col("traffic").cast(pl.String) == traffic).select("flow")
+    wait = (pl.col("end_ps") - pl.col("start_ps")).sum()
+    waits = blame.waits.join(mine, on="flow").group_by("queue").agg(wait=wait).sort("wait", "queue", descending=True)
+    whole = float(waits["wait"].sum() or 0)
+    if not whole or waits["wait"][0] < _NAMED * whole:
+        return None
+    queue = waits["queue"][0]
+    port = str(blame.queues.filter(pl.col("queue") == queue)["port"][0])
+    fed = blame.feeding.filter(pl.col("root") == queue)
+    by = fed.group_by(pl.col("traffic").cast(pl.String)).agg(packets=pl.col("packets").sum()).sort("packets", "traffic")
+    if not by.height or by["traffic"][-1] == traffic:
+        return port, waits["wait"][0] / whole, None, 0.0
+    return port, waits["wait"][0] / whole, by["traffic"][-1], by["packets"][-1] / by["packets"].sum()
+
+
+def _pauses(results: Results) -> Iterator[str]:
+    scenario = results.meta["scenario"]
+    if scenario["switch"].get("flow-control") != "pfc":
+        return
+    if not results.meta["totals"]["pauses"]:
+        yield "There was no PAUSE: more buffer and other thresholds of PFC change nothing here."
+    elif measures.applications(scenario):
+        yield "Ports were paused: backwater advise says which thresholds of ECN and PFC suit this traffic."
+
+
+def _rules(meta: Mapping[str, Any]) -> Iterator[str]:
+    for one in practice.of(meta["scenario"], {"network": meta["network"]}):
+        if not one.good:
+            what = f" Set {', '.join(text.replace('=', ' = ', 1) for text in one.set)}." if one.set else ""
+            yield f"Good practice, {one.rule}: {one.told}.{what} Source: {one.source}."

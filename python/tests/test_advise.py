@@ -1,0 +1,133 @@
+"""``backwater advise``: the plateau, the cliff and the sentence of grids whose answer is known; and a small run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from backwater.analysis import advice as findings
+from backwater.analysis import advice_picture
+from backwater.analysis.advice import Axis, Grid, Point
+from backwater.cli import main
+from backwater.errors import Exit, UsageError
+from backwater.experiments import advice
+from backwater.scenario.scenario import Scenario
+
+US = 1_000_000
+ECN = Axis("ECN kmin–kmax", (("k=1",), ("k=2",), ("k=4",)), ("1", "2", "4"), 1)
+PFC = Axis("PFC alpha", (("a=1",), ("a=2",)), ("1/2", "1"), 0)
+
+
+def grid(rows: list[list[list[float]]], pauses: list[list[float]]) -> Grid:
+    """Points from times in µs by seed: rows of PFC, each with one list for each step of ECN."""
+    points = {
+        (x, y): Point(tuple(value * US for value in rows[y][x]), (pauses[y][x],) * len(rows[y][x]))
+        for y in range(len(rows))
+        for x in range(len(rows[y]))
+    }
+    return Grid((ECN, PFC), points, "time", "training takes")
+
+
+def test_the_point_with_the_fewest_pauses_of_the_plateau_is_advised() -> None:
+    found = grid([[[200, 202], [150, 152], [100, 102]], [[101, 101], [103, 103], [180, 180]]], [[9, 9, 9], [5, 2, 0]])
+    # Best 101 µs; up to 106.05 µs is the plateau.
+    assert sorted(found.plateau) == [(0, 1), (1, 1), (2, 0)]
+    assert found.advised == (1, 1)
+    # 103 beside 150 and 152: 31.33 and 32.24 % less, their mean is 31.8.
+    assert "Set a = 2: training takes 103 µs" in findings.sentence(found)
+    assert "31.8 % less than now" in findings.sentence(found)
+
+
+def test_the_cliff_is_the_steepest_step_between_neighbours() -> None:
+    found = grid([[[200, 202], [150, 152], [100, 102]], [[101, 101], [103, 103], [180, 180]]], [[9, 9, 9], [5, 2, 0]])
+    cliff = found.cliff
+    assert cliff is not None
+    # 201 / 101 = 1.99 from (0, 1) to (0, 0); the next is 180 / 101 from (2, 0) to (2, 1).
+    assert (cliff.good, cliff.bad) == ((0, 1), (0, 0))
+    assert cliff.ratio == pytest.approx(201 / 101)
+
+
+def test_seeds_that_disagree_are_no_cliff_and_no_gain() -> None:
+    found = grid([[[100, 130], [100, 130], [130, 100]], [[100, 130], [100, 130], [100, 130]]], [[0, 4, 0], [0, 4, 0]])
+    assert found.cliff is None
+    assert "The seeds do not tell it from what is set now" in findings.sentence(found)
+
+
+def test_a_run_without_an_end_is_worse_than_any() -> None:
+    points = {(0,): Point((10.0 * US,), (0.0,)), (1,): Point((10.0 * US,), (0.0,)), (2,): Point((None,), (7.0,))}
+    found = Grid((ECN,), points, "time", "training takes")
+    assert found.advised == (1,)
+    assert found.cliff is not None
+    assert "from ECN kmin–kmax 2 to ECN kmin–kmax 4 it never ends" in findings.lines(found)[-1]
+    assert json.dumps(findings.as_json(found))
+
+
+def test_what_cannot_be_run_is_no_neighbour(tmp_path: Path) -> None:
+    points = {(0,): Point((9.0,), (0.0,)), (1,): Point((9.0,), (0.0,)), (2,): Point((), (), "error: no room")}
+    found = Grid((ECN,), points, "time", "training takes")
+    assert found.cliff is None
+    assert findings.lines(found)[-1] == "1 points cannot be run, such as ECN kmin–kmax 4."
+    assert advice_picture.draw(found, tmp_path / "map.png", "map").stat().st_size > 10_000
+
+
+STAR = """[topology]
+kind = "star"
+hosts = 6
+rate = "100Gbps"
+delay = "1us"
+[run]
+until = "5ms"
+[[traffic]]
+name = "ring"
+kind = "collective"
+op = "all-reduce"
+size = "500KB"
+[[traffic]]
+name = "storage"
+kind = "incast"
+to = "h5"
+size = "1MB"
+"""
+
+
+def test_the_steps_are_multiples_of_what_is_set_and_now_is_one_of_them() -> None:
+    scenario = Scenario(STAR, "star.toml", Path())
+    ecn, pfc = advice.axes(scenario, ["switch.detector.kmin=100KB", "switch.detector.kmax=400KB"], None, 3)
+    assert ecn.steps == (
+        ("switch.detector.kmin=50000B", "switch.detector.kmax=200000B"),
+        ("switch.detector.kmin=100KB", "switch.detector.kmax=400KB"),
+        ("switch.detector.kmin=200000B", "switch.detector.kmax=800000B"),
+    )
+    assert (ecn.now, ecn.labels[1]) == (1, "100 KB–400 KB")
+    assert (pfc.labels, pfc.now) == (("1/16", "1/4", "1"), 2)
+    (buffer,) = advice.axes(scenario, ["switch.buffer=4MB"], ["buffer"], 3)
+    assert buffer.labels == ("2.00 MB", "4.00 MB", "8.00 MB")
+
+
+def test_what_is_not_in_use_cannot_be_varied() -> None:
+    scenario = Scenario(STAR, "star.toml", Path())
+    with pytest.raises(UsageError, match=r"detector\.kind = none"):
+        advice.axes(scenario, ["switch.detector.kind=none"], ["ecn"], 3)
+    with pytest.raises(UsageError, match="two at most"):
+        advice.axes(scenario, [], ["ecn", "pfc", "buffer"], 3)
+
+
+def test_the_command_runs_the_grid_once_and_draws_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "star.toml"
+    file.write_text(STAR, encoding="utf-8")
+    cache, plot = ["--cache", str(tmp_path / "cache")], ["--plot", str(tmp_path / "map.png")]
+    asked = ["advise", str(file), "--steps", "2", "--seeds", "2", *cache]
+    assert main([*asked, "--dry-run", "--json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["to_do"] == 8
+    assert main([*asked, *plot, "--json"]) == Exit.OK
+    first = json.loads(capsys.readouterr().out)
+    assert (first["runs"], first["cached"], first["objective"]) == (8, 0, "time")
+    assert len(first["points"]) == 4
+    assert (tmp_path / "map.png").exists()
+    assert main([*asked, "--json"]) == Exit.OK
+    again = json.loads(capsys.readouterr().out)
+    assert again["cached"] == 8
+    assert again["points"] == first["points"]
+    assert main(asked) == Exit.OK
+    assert "PAUSEs a run" in capsys.readouterr().out

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
 
-from backwater.analysis import plot
+from backwater.analysis import pictures, plot
 from backwater.analysis.advice import Grid, Place, Point, shown
 from backwater.common import quantities
 
@@ -20,8 +20,11 @@ def draw(grid: Grid, file: Path, title: str) -> Path:
     """Two maps beside each other; with one axis they have one row."""
     across = len(grid.axes[0].labels)
     up = len(grid.axes[1].labels) if len(grid.axes) > 1 else 1
-    with plot.picture(file, title, max(8.0, 1.9 * across), 2.2 + 0.55 * up, fontsize=11, fontweight="bold") as made:
-        left, right = made.subplots(1, 2, sharey=True)
+    width, height = plot.wide(max(8.0, 1.9 * across)), 2.2 + 0.55 * up
+    # Beside each other, or in a column of a journal below each other.
+    below = pictures.paper().narrow
+    with plot.picture(file, title, width, height * (1.7 if below else 1), fontsize=11, fontweight="bold") as made:
+        left, right = made.subplots(2 if below else 1, 1 if below else 2, sharey=True, squeeze=False).flat
         _map(left, grid, lambda point: point.mean, lambda value: shown(grid, value), _title(grid))
         _map(right, grid, lambda point: point.mean_pauses, _count, "PAUSEs a run")
         left.set_ylabel(grid.axes[1].name if len(grid.axes) > 1 else "")

@@ -113,7 +113,7 @@ def packed(
         "opening": opening,
         "rest": run.rest,
         "missing": _missing(results),
-        "summary": summary.of(results, alone or {}, fabric.sizes),
+        "summary": summary.of(results, alone or {}, fabric.sizes, blame),
         "differs": list(differs),
         "lanes": jobs.named,
         "lane_words": jobs.words,

@@ -6,21 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from backwater.analysis import collectives
+from backwater.analysis.blame import Blame
 from backwater.common import codes, percentiles, quantities
 from backwater.common.late import pl
 from backwater.results import Results, measures
+from backwater.view import changes
 
 _NONE = "–"
 
 
-def of(results: Results, alone: Mapping[str, Results], network_nodes: tuple[int, int]) -> dict[str, Any]:
+def of(
+    results: Results, alone: Mapping[str, Results], network_nodes: tuple[int, int], blame: Blame | None
+) -> dict[str, Any]:
     """The block `summary` of viewer/FORMAT.md; `alone` are runs in which one application sent alone."""
-    tables = [_collectives(results, alone), _applications(results, alone), *_flows(results)]
+    where = [] if blame is None else [changes.table(blame)]
+    tables = [_collectives(results, alone), _applications(results, alone), *where, *_flows(results)]
     return {
         "settings": _settings(results, network_nodes),
         "tables": [table for table in tables if table["rows"]],
         "totals": _totals(results),
-        "advice": _advice(results),
+        "advice": [*changes.sentences(results, collectives.of(results, alone), blame), *_advice(results)],
     }
 
 
@@ -43,6 +48,8 @@ def _settings(results: Results, network_nodes: tuple[int, int]) -> list[tuple[st
     balancing = switch.get("load-balancing", "ecmp")
     found = {
         "profile": scenario.get("profile"),
+        "switches": switch.get("preset"),
+        "NICs": scenario.get("host", {}).get("nic", {}).get("preset"),
         "network": f"{topology.get('kind', 'links')}, {_of(hosts, 'host', 'hosts')}, "
         f"{_of(switches, 'switch', 'switches')}",
         "links": ", ".join(quantities.rate(rate) for rate in rates),

@@ -14,7 +14,7 @@ from rich.markup import escape
 from backwater.analysis import advice as findings
 from backwater.analysis import pictures
 from backwater.cli.commands import failed
-from backwater.cli.options import AtLeastOne, Flag, Json, Seed, Set
+from backwater.cli.options import AtLeastOne, Flag, Format, Json, Seed, Set, Width
 from backwater.common import terminal
 from backwater.errors import Exit
 from backwater.experiments import advice, estimate_tables, estimates
@@ -41,6 +41,8 @@ def advise(
     no_cache: Flag = False,
     dry_run: Flag = False,
     plot: Path | None = None,
+    format_: Format = None,
+    width: Width = None,
     json_: Json = False,
 ) -> int:
     """Say which thresholds to set: a small sweep around those of a scenario, its plateau and its cliff.
@@ -75,11 +77,14 @@ def advise(
         Print the points and about how long they take; run nothing.
     plot
         Draw the map to a file (.png, .pdf, .svg).
+    format_
+        Of the picture: png, pdf or svg; what --plot ends in if not given.
+    width
+        Print it: `3.33in` (or cm, mm, pt) wide, with letters of 7 to 9 points and no title.
     json_
         Print JSON.
     """
-    if plot is not None:
-        pictures.check(plot)
+    plot, paper = pictures.to_plot(plot, format_, width)
     scenario = Scenario.load(file)
     overrides = tuple(set_ or ())
     axes = advice.axes(scenario, overrides, vary, steps)
@@ -101,7 +106,7 @@ def advise(
             failed.raise_first(found.outcomes)
         grid = found.grid()
     if plot is not None:
-        pictures.load("advice_picture").draw(grid, plot, f"{scenario.name}: what thresholds do")
+        paper.draw("advice_picture", grid, plot, f"{scenario.name}: what thresholds do")
     if json_:
         told = {"scenario": scenario.origin, "runs": len(found.mine()), "cached": done, **findings.as_json(grid)}
         print(json.dumps(told | ({"plot": str(plot)} if plot else {}), indent=2))

@@ -60,8 +60,8 @@ def _parts(blame: Blame) -> pl.DataFrame:
 
 def sentences(results: Results, collectives: Sequence[Measured], blame: Blame | None) -> list[str]:
     """What to change: what slowed collectives down, then the rules of good practice that are not kept."""
-    found = [*_slowed(collectives, blame), *_pauses(results), *_rules(results.meta)]
-    return found[:_MOST]
+    slowed = list(_slowed(collectives, blame))
+    return [*slowed, *(_pauses(results) if slowed else ()), *_rules(results.meta)][:_MOST]
 
 
 def _slowed(collectives: Sequence[Measured], blame: Blame | None) -> Iterator[str]:
@@ -105,13 +105,16 @@ def _pauses(results: Results) -> Iterator[str]:
     scenario = results.meta["scenario"]
     if scenario["switch"].get("flow-control") != "pfc":
         return
-    if not results.meta["totals"]["pauses"]:
-        yield "There was no PAUSE: more buffer and other thresholds of PFC change nothing here."
-    elif measures.applications(scenario):
+    if results.meta["totals"]["pauses"]:
         yield "Ports were paused: backwater advise says which thresholds of ECN and PFC suit this traffic."
+    else:
+        yield "There was no PAUSE: more buffer and other thresholds of PFC change nothing here."
 
 
 def _rules(meta: Mapping[str, Any]) -> Iterator[str]:
+    # The other profiles are published systems: what a paper has is not to be changed.
+    if meta["scenario"].get("profile") != "roce":
+        return
     for one in practice.of(meta["scenario"], {"network": meta["network"]}):
         if not one.good:
             what = f" Set {', '.join(text.replace('=', ' = ', 1) for text in one.set)}." if one.set else ""

@@ -28,9 +28,8 @@ def draw(grid: Grid, file: Path, title: str) -> Path:
         _map(left, grid, lambda point: point.mean, lambda value: shown(grid, value), _title(grid))
         _map(right, grid, lambda point: point.mean_pauses, _count, "PAUSEs a run")
         left.set_ylabel(grid.axes[1].name if len(grid.axes) > 1 else "")
-        made.supxlabel(
-            "frame: as it is now · bold frame: advised · dots: plateau · —: cannot be run", fontsize=8, color=plot.GREY
-        )
+        signs = "frame: as it is now · bold frame: advised", "dot: plateau · —: cannot be run"
+        made.supxlabel(("\n" if below else " · ").join(signs), fontsize=8, color=plot.GREY)
     return file
 
 

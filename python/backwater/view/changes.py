@@ -9,7 +9,7 @@ from backwater.analysis.blame import Blame
 from backwater.analysis.collectives import Measured
 from backwater.common import quantities
 from backwater.common.late import pl
-from backwater.results import Results, measures
+from backwater.results import Results
 from backwater.scenario import practice
 
 #: What the parts of a flow's loss are called (docs/ground-truth.md), those of one kind together.

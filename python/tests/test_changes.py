@@ -49,7 +49,7 @@ def test_the_port_and_who_filled_it_are_named(beside: Results) -> None:
     assert ring.time_ps is not None
     told = changes.sentences(beside, [replace(ring, alone_ps=ring.time_ps / 2)], Blame(beside))
     assert told[0].startswith("ring takes 2.00 times as long as alone:")
-    assert "are at s->h3, whose long queue storage filled by" in told[0]
+    assert "are at s->h3. storage filled" in told[0]
     # 50 MB keep 8 MB of an incast without a PAUSE.
     assert told[1] == "There was no PAUSE: more buffer and other thresholds of PFC change nothing here."
     # 50 MB for 12 ports of 100 Gbps are 333 µs.
@@ -71,4 +71,4 @@ def test_shares_add_up_and_lost_is_that_of_the_flows(beside: Results) -> None:
         assert abs(sum(shares) - 100) <= 2
         assert len(row) == len(table["headings"])
     # Nothing waits behind a PAUSE where there is none.
-    assert [row[3] for row in table["rows"]] == ["0 %", "0 %"]
+    assert "behind PAUSEs" not in table["headings"]

@@ -36,15 +36,18 @@ def table(blame: Blame) -> dict[str, Any]:
     Shares are of all waits of its finished flows, together; a flow waits alone, too, where its own packets follow each
     other.
     """
+    found = _parts(blame)
+    # Where nobody lost anything is no column.
+    parts = [name for name in _PARTS if found.height and found[name].sum()]
     made: dict[str, Any] = {
         "title": "Where the time went",
-        "headings": ["traffic", "lost", *_PARTS],
+        "headings": ["traffic", "lost", *parts],
         "rows": [],
         "note": "Lost: FCT less that of the flow alone, summed over flows. Shares are of all waits of last packets.",
     }
-    for row in _parts(blame).iter_rows(named=True):
-        waits = sum(row[name] for name in _PARTS)
-        shares = [f"{100 * row[name] / waits:.0f} %" if waits else "–" for name in _PARTS]
+    for row in found.iter_rows(named=True):
+        waits = sum(row[name] for name in parts)
+        shares = [f"{100 * row[name] / waits:.0f} %" if waits else "–" for name in parts]
         made["rows"].append([row["traffic"], quantities.time(row["lost_ps"]), *shares])
     return made
 
@@ -74,14 +77,27 @@ def _slowed(collectives: Sequence[Measured], blame: Blame | None) -> Iterator[st
             yield f"{told}."
             continue
         port, share, fed_by, of_it = where
-        told += f": {100 * share:.0f} % of its messages' waits in the network are at {port}"
+        if (source := _at_source(blame, one.traffic)) > _FILLS:
+            told += f": {100 * source:.0f} % of its messages' waits are at their source, which congestion control slows down"
+            told += f"; in the network {100 * share:.0f} % are at {port}"
+        else:
+            told += f": {100 * share:.0f} % of its messages' waits in the network are at {port}"
         if fed_by is None or of_it < _FILLS:
             yield f"{told}."
             continue
         yield (
-            f"{told}, whose long queue {fed_by} filled by {100 * of_it:.0f} %. Send {fed_by} to another host or in "
-            "another priority, or let fewer send at once; thresholds only shorten that queue."
+            f"{told}. {fed_by} filled {100 * of_it:.0f} % of that port's long queue: send it to another host or in "
+            "another priority, or let fewer send at once. Thresholds only shorten that queue."
         )
+
+
+def _at_source(blame: Blame | None, traffic: str) -> float:
+    """The share of the waits of an entry's messages at their source."""
+    found = None if blame is None else _parts(blame).filter(pl.col("traffic") == traffic)
+    if found is None or not found.height:
+        return 0.0
+    whole = sum(float(found[name][0]) for name in _PARTS)
+    return float(found["at the source"][0]) / whole if whole else 0.0
 
 
 def _worst_port(blame: Blame, traffic: str) -> tuple[str, float, str | None, float] | None:

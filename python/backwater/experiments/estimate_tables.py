@@ -55,8 +55,11 @@ def warning(work: Work, option: str) -> str:
 _FEW = 8
 
 
-def work(jobs: Sequence[Job], workers: int | None, slower: float = 1.0) -> Work:
-    """What runs will take together, on a machine that is so many times slower than that of the measured costs."""
+def work(jobs: Sequence[Job], workers: int | None, slower: float = 1.0, *, drawn: bool = False) -> Work:
+    """What runs will take together, on a machine that is so many times slower than that of the measured costs.
+
+    With the picture of them, if they are drawn.
+    """
     step = 1 if all(job.estimate for job in jobs) else -(-len(jobs) // _FEW) or 1
     known: dict[tuple[object, ...], Estimate] = {}
     each: list[Estimate] = []
@@ -65,7 +68,7 @@ def work(jobs: Sequence[Job], workers: int | None, slower: float = 1.0) -> Work:
         key = (job.scenario, job.overrides)
         one = known[key] = known.get(key) or job.estimate or estimates.of(job.scenario, job.overrides)
         each += [replace(one, cpu_s=one.cpu_s * slower)] * step
-    return estimates.together(each, workers or cores(), estimates.START_S * slower)
+    return estimates.together(each, workers or cores(), (estimates.START_S + estimates.DRAW_S * drawn) * slower)
 
 
 def say_if_long(jobs: Sequence[Job], workers: int | None, option: str = "--estimate") -> None:

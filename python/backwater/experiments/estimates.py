@@ -44,6 +44,8 @@ _FEW_BYTES = 9e6
 _RUN_S = 40e-3
 #: For starting Python with its libraries, once for a command.
 START_S = 0.8
+#: For the picture of a sweep, with the import of what draws it.
+DRAW_S = 2.0
 #: For compiling a function of the user's, with the import of numba, once for a command.
 _COMPILE_S = 1.4
 #: Of so many seconds a run is worth a word before it starts.

@@ -162,7 +162,10 @@ def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Job], jobs: int | 
         print(f"{'to do ' if job.key in still else 'cached'}  {job.label}")
     print(f"{len(mine)} runs: {len(mine) - len(still)} in the cache, {len(still)} to do", file=sys.stderr)
     if missing:
-        print(estimate_tables.sum_line(estimate_tables.work(missing, jobs, estimates.pace())), file=sys.stderr)
+        print(
+            estimate_tables.sum_line(estimate_tables.work(missing, jobs, estimates.pace(), drawn=shard is None)),
+            file=sys.stderr,
+        )
     return Exit.OK
 
 

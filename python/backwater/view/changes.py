@@ -78,8 +78,8 @@ def _slowed(collectives: Sequence[Measured], blame: Blame | None) -> Iterator[st
             continue
         port, share, fed_by, of_it = where
         if (source := _at_source(blame, one.traffic)) > _FILLS:
-            told += f": {100 * source:.0f} % of its messages' waits are at their source, which congestion control slows down"
-            told += f"; in the network {100 * share:.0f} % are at {port}"
+            told += f": {100 * source:.0f} % of its messages' waits are at the source, by congestion control; "
+            told += f"in the network {100 * share:.0f} % are at {port}"
         else:
             told += f": {100 * share:.0f} % of its messages' waits in the network are at {port}"
         if fed_by is None or of_it < _FILLS:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rich.console import Group
 from rich.live import Live as Screen
@@ -37,7 +37,7 @@ class Standing:
     look: _core.Look | None = None
     #: Packet-hops per second between the last two looks.
     pace: float = 0.0
-    seen: float = field(default=0.0)
+    seen: float = 0.0
 
     def take(self, fraction: float, progress: _core.Progress, now: float) -> None:
         """Learn how far it is `now`, on the clock of the wall."""

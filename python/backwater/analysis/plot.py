@@ -7,6 +7,7 @@ Colours are those of Okabe and Ito (2008), which people with any kind of colour 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -230,7 +231,11 @@ def picture(file: Path, title: str, width: float = 7.0, height: float = 4.0, **l
         made = figure(width, height)
         yield made
         if pictures.paper().width is None:
-            made.suptitle(title, **(look or {"fontsize": 11, "fontweight": "bold"}))
+            look = look or {"fontsize": 11, "fontweight": "bold"}
+            # So many letters of a point's height fit into an inch.
+            fit = int(made.get_figwidth() * (115 if "fontweight" in look else 132) / look.get("fontsize", 11))
+            lines = (part for line in title.split("\n") for part in textwrap.wrap(line, fit) or [""])
+            made.suptitle("\n".join(lines), **look)
         save(made, file)
 
 

@@ -40,6 +40,7 @@ SLOW = (
     "backwater sweep",
     "backwater tune",
     "backwater run scenarios/allreduce.toml",
+    "backwater critical results/allreduce-s1",
     "backwater doctor",
     "backwater advise",
 )

@@ -21,6 +21,7 @@ import backwater as bw
 import polars as pl
 import pytest
 from backwater import _core
+from backwater.analysis import critical
 from backwater.analysis.blame.losses import PARTS, SOURCE
 from backwater.common import quantities
 from backwater.results import measures
@@ -63,6 +64,7 @@ def violations(made: Draw, folder: Path, *, opened: bool = False) -> Iterator[st
     yield from _physics(run)
     if all(run.has(name) for name in ("holds", "crowds", "waits", "pauses")):
         yield from _blame(run)
+    yield from _critical(run)
     yield from _page(run)
     if opened:
         yield from _in_chromium(View([run]).write(folder / "view.html"))
@@ -158,6 +160,27 @@ def _blame(run: Results) -> Iterator[str]:
     shares = blame.feeding.group_by("root").agg(pl.col("share").sum())
     if (off := shares.filter((pl.col("share") - 1).abs() > 1e-6)).height:
         yield f"the shares of a root's flows do not sum to 1: {off.row(0)}"
+
+
+def _critical(run: Results) -> Iterator[str]:
+    """Messages alone, hosts and waits of a critical path are the application's time; pieces are their wait."""
+    for path in critical.paths(run):
+        name = path.graph.traffic
+        if path.ideal_ps + path.wait_ps != path.end_ps - path.start_ps:
+            yield f"the critical path of {name} is {path.ideal_ps + path.wait_ps} ps, not {path.end_ps - path.start_ps}"
+        found = critical.of(run, path, top=3)
+        for wait in found.waits:
+            if (pieces := sum(piece.ps for piece, _ in wait.pieces)) != wait.ps:
+                yield f"the pieces of a wait of {name} are {pieces} ps, not {wait.ps}"
+            if not found.time_ps - wait.ps <= wait.without_ps <= found.time_ps:
+                yield f"without a wait of {wait.ps} ps {name} takes {wait.without_ps} ps, not less than {found.time_ps}"
+        if (rest := found.kinds.get("not explained")) and not _is_put(run, name):
+            yield f"{rest} ps of the waits of {name} are not explained"
+
+
+def _is_put(run: Results, name: str) -> bool:
+    """Whether a traffic entry sends PUTs, which wait on each of their ways."""
+    return any(entry["name"] == name and entry.get("transport") == "put" for entry in run.meta["scenario"]["traffic"])
 
 
 def _page(run: Results) -> Iterator[str]:

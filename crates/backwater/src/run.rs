@@ -287,6 +287,7 @@ fn flows(
     })?;
     if let Some(sink) = sink {
         sink.append(collectives.rows())?;
+        simulation.each_dependency(|records| sink.append(records))?;
     }
     summing.finish(&ends.ports).map_err(broken)
 }

@@ -44,6 +44,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         frames,
         throttle,
         throttle_states,
+        dependencies,
         blame,
     } = &spec.probe;
     let instants = until.zip(*sample).map(|(until, period)| until.as_ps() / period.as_ps().max(1) + 1);
@@ -60,6 +61,10 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     }
     if !spec.programs.ranks.is_empty() {
         demands.push(known(TableId::Ranks, spec.programs.ranks.len() as u64));
+    }
+    if *dependencies && !spec.steps.is_empty() {
+        let rows = spec.steps.iter().map(|step| step.after.len().max(1) + step.starts.len());
+        demands.push(known(TableId::Dependencies, rows.sum::<usize>() as u64));
     }
     let (blame, packets) = (blame.is_some(), packets.contains(&true));
     let events = [

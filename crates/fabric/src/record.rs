@@ -2,6 +2,7 @@
 use backwater_units::{Bytes, Rate, Span, Time};
 
 mod delivery;
+mod dependency;
 mod frame;
 mod isolation;
 mod put;
@@ -9,6 +10,7 @@ mod rank;
 mod throttle;
 
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
+pub use dependency::{Dependency, DependencyRecord};
 pub use frame::{FrameKind, FrameRecord};
 pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
 pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};

@@ -1,4 +1,5 @@
 //! A run from beginning to end.
+mod dependencies;
 mod ideal;
 pub(crate) mod look;
 mod outcome;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
+use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Span, Time};
 
 use crate::app::host_flows::HostFlows;
@@ -92,6 +94,8 @@ pub struct Simulation {
     engine: Engine<FabricNode>,
     world: Arc<World>,
     network: Network,
+    /// The steps of applications, if what they waited for is recorded.
+    steps: Arc<[Step]>,
     goal: u64,
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
     /// run looks for a deadlock.
@@ -115,6 +119,7 @@ impl Simulation {
         let count = spec.network.nodes().len() as u32;
         let ends = HostFlows::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
+        let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
         let network = spec.network;
         let delays = || network.links().iter().map(|link| link.delay);
         let lookahead = delays().min().expect("a network has links");
@@ -122,13 +127,13 @@ impl Simulation {
         let serialise = network.links().iter().map(|link| link.rate.serialize(biggest)).max();
         let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
         // A flow is over when its last packet has arrived and its last ACK, if there are any.
-        let steps = |(index, flow): (u32, &Flow)| {
+        let ends_of = |(index, flow): (u32, &Flow)| {
             let acked = world.is_put(index) || world.pairs[usize::from(world.pair_of(flow))].ack.is_some();
             if acked { 2 } else { 1 }
         };
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
-        let goal = finite.map(steps).sum::<u64>() + ranks as u64;
+        let goal = finite.map(ends_of).sum::<u64>() + ranks as u64;
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
@@ -136,7 +141,7 @@ impl Simulation {
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.grid().as_ps());
         let settled = crate::link::gates::settled(reach, &world).as_ps();
-        Self { engine, world: Arc::new(world), network, goal, stall, settled }
+        Self { engine, world: Arc::new(world), network, steps: steps.into(), goal, stall, settled }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.

@@ -384,6 +384,8 @@ pub struct ProbeSpec {
     pub throttle: bool,
     /// Record every change of state of a throttle.
     pub throttle_states: bool,
+    /// Record what steps of applications waited for ([`crate::record::DependencyRecord`]), at the end of the run.
+    pub dependencies: bool,
     /// Record the ground truth of who held back whom ([`crate::record::HoldRecord`], [`crate::record::CrowdRecord`],
     /// [`crate::record::WaitRecord`]); the value is the threshold K of each egress port, `[node][port]` for switches, empty
     /// for hosts.

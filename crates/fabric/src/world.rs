@@ -319,6 +319,17 @@ impl World {
         self.streams.as_ref().is_some_and(|streams| streams.of(flow).is_some())
     }
 
+    /// Size of the frame that acknowledges a flow; `None` without one.
+    pub(crate) fn ack_of(&self, flow: u32) -> Option<Bytes> {
+        match self.streams.as_ref().and_then(|streams| Some(streams.kind(streams.of(flow)?))) {
+            Some(put) => Some(put.ack_size),
+            None => {
+                let pair = self.pair_of(&self.flows[flow as usize]);
+                self.pairs[usize::from(pair)].ack.as_ref().map(|ack| ack.size)
+            }
+        }
+    }
+
     /// The kind of a flow's queue pair, as an index into `pairs`.
     pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
         self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)

@@ -222,6 +222,7 @@ RECORDED_BY = {
     "holds": "probe.blame=true",
     "crowds": "probe.blame=true",
     "waits": "probe.blame=true",
+    "dependencies": "probe.dependencies=true",
     "delivered": "probe.sample=10us --set probe.delivered=true",
     "isolation": "probe.isolation=true",
     "frames": "'probe.frames=[\"PORT\"]' (such as leaf0->h0)",
@@ -463,6 +464,11 @@ class Results:
     def collectives(self) -> pl.LazyFrame:
         """One row per iteration of a collective operation: when it began and ended."""
         return self.table("collectives")
+
+    @property
+    def dependencies(self) -> pl.LazyFrame:
+        """What each step of a collective or trace waited for, and which messages it started."""
+        return self.table("dependencies")
 
     @property
     def ranks(self) -> pl.LazyFrame:

@@ -8,13 +8,24 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
     waiting: Vec<Waiting>,
-    /// (slot or step, the step that waits for it), sorted.
-    sent: Vec<(u32, u32)>,
-    acked: Vec<(u32, u32)>,
-    received: Vec<(u32, u32)>,
-    done: Vec<(u32, u32)>,
+    /// What steps wait for, by kind, each sorted.
+    sent: Vec<Edge>,
+    acked: Vec<Edge>,
+    received: Vec<Edge>,
+    done: Vec<Edge>,
     /// When each sender began; `u64::MAX`: not yet.
     begun: Vec<u64>,
+}
+
+/// A step waits for an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Edge {
+    /// Slot of the flow, or the step.
+    of: u32,
+    /// The step that waits for it.
+    step: u32,
+    /// When it happened; `u64::MAX`: not yet.
+    at: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -23,6 +34,8 @@ struct Waiting {
     missing: u32,
     delay: u64,
     starts: Vec<u32>,
+    /// When it was carried out; `u64::MAX`: not yet.
+    at: u64,
 }
 
 impl Steps {
@@ -37,16 +50,18 @@ impl Steps {
         let mut waiting = Vec::with_capacity(own.len());
         for (number, step) in (0..).zip(own) {
             let step = &steps[*step as usize];
+            let edge = |of| Edge { of, step: number, at: u64::MAX };
             for event in &step.after {
                 match event {
-                    Event::Sent(flow) => sent.push((slot(flow), number)),
-                    Event::Acked(flow) => acked.push((slot(flow), number)),
-                    Event::Received(flow) => received.push((world.receiver_slot[*flow as usize], number)),
-                    Event::Done(step) => done.push((place(*step), number)),
+                    Event::Sent(flow) => sent.push(edge(slot(flow))),
+                    Event::Acked(flow) => acked.push(edge(slot(flow))),
+                    Event::Received(flow) => received.push(edge(world.receiver_slot[*flow as usize])),
+                    Event::Done(step) => done.push(edge(place(*step))),
                 }
             }
             let (missing, delay) = (step.after.len() as u32, step.delay.as_ps());
-            waiting.push(Waiting { missing, delay, starts: step.starts.iter().map(slot).collect() });
+            let starts = step.starts.iter().map(slot).collect();
+            waiting.push(Waiting { missing, delay, starts, at: u64::MAX });
         }
         for list in [&mut sent, &mut acked, &mut received, &mut done] {
             list.sort_unstable();
@@ -62,37 +77,61 @@ impl Steps {
 
     /// The senders that a step starts `now`.
     pub(crate) fn starts(&mut self, step: u32, now: u64) -> Vec<u32> {
-        let starts = std::mem::take(&mut self.waiting[step as usize].starts);
+        let waiting = &mut self.waiting[step as usize];
+        waiting.at = now;
+        let starts = std::mem::take(&mut waiting.starts);
         for slot in &starts {
             self.begun[*slot as usize] = now;
         }
         starts
     }
 
-    /// Something that steps wait for has happened: those that are ready now, and their delays.
-    pub(crate) fn happened(&mut self, which: Happened) -> Vec<(u64, u32)> {
+    /// Something that steps wait for happens at `at`: those that are ready by it, and their delays.
+    pub(crate) fn happened(&mut self, which: Happened, at: u64) -> Vec<(u64, u32)> {
         let (list, key) = match which {
+            Happened::Sent(slot) => (&mut self.sent, slot),
+            Happened::Acked(slot) => (&mut self.acked, slot),
+            Happened::Received(slot) => (&mut self.received, slot),
+            Happened::Done(step) => (&mut self.done, step),
+        };
+        let from = list.partition_point(|edge| edge.of < key);
+        let mut ready = Vec::new();
+        for edge in list[from..].iter_mut().take_while(|edge| edge.of == key) {
+            edge.at = at;
+            let step = &mut self.waiting[edge.step as usize];
+            step.missing -= 1;
+            if step.missing == 0 {
+                ready.push((step.delay, edge.step));
+            }
+        }
+        ready
+    }
+
+    /// When the host's step `number` was carried out; `None`: not yet.
+    pub(crate) fn carried_out(&self, number: u32) -> Option<Time> {
+        known(self.waiting[number as usize].at)
+    }
+
+    /// When something happened that the host's step `number` waits for; `None`: not yet.
+    pub(crate) fn when(&self, which: Happened, number: u32) -> Option<Time> {
+        let (list, of) = match which {
             Happened::Sent(slot) => (&self.sent, slot),
             Happened::Acked(slot) => (&self.acked, slot),
             Happened::Received(slot) => (&self.received, slot),
             Happened::Done(step) => (&self.done, step),
         };
-        let from = list.partition_point(|(at, _)| *at < key);
-        let mut ready = Vec::new();
-        for (_, number) in list[from..].iter().take_while(|(at, _)| *at == key) {
-            let step = &mut self.waiting[*number as usize];
-            step.missing -= 1;
-            if step.missing == 0 {
-                ready.push((step.delay, *number));
-            }
-        }
-        ready
+        let place = list.binary_search_by_key(&(of, number), |edge| (edge.of, edge.step));
+        place.ok().and_then(|place| known(list[place].at))
     }
 
     /// When a sender began.
     pub(crate) fn begun(&self, slot: u32) -> Time {
         Time::from_ps(self.begun[slot as usize])
     }
+}
+
+fn known(at: u64) -> Option<Time> {
+    (at != u64::MAX).then(|| Time::from_ps(at))
 }
 
 /// What steps wait for: a sender's last bit has left, its last packet has been acknowledged, a receiver has all, a step has been

@@ -255,6 +255,11 @@ impl Host {
         &self.senders[slot as usize]
     }
 
+    /// The steps of its rank.
+    pub(crate) fn steps(&self) -> Option<&Steps> {
+        self.steps.as_deref()
+    }
+
     /// The receiving halves of its queue pairs.
     pub(crate) fn receivers(&self) -> &[Receiver] {
         &self.receivers

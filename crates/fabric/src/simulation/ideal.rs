@@ -14,6 +14,8 @@ use crate::world::World;
 pub(crate) struct Ideal {
     /// From its start to its last byte at the receiver.
     pub(super) fct: Span,
+    /// From its start to when its last bit has left the source.
+    pub(super) sent: Span,
     /// The part of `fct` in which the last packet of the flow (its header, where switches cut through) is on no wire and none
     /// of the flow's other packets is on the first: alone, too, it waits for its application and, at later links, for longer
     /// packets before it or behind those that a slower link has not sent yet, and it crosses combined switches.
@@ -72,13 +74,27 @@ impl<'a> Ways<'a> {
         let way = self.known.entry(key).or_insert_with(|| stages(key, flow, network, world));
         alone(flow, way, world)
     }
+
+    /// What a frame of `size` needs alone on its way back to the source of flow number `index`.
+    pub(crate) fn back(&self, index: u32, flow: &Flow, size: Bytes) -> Span {
+        let ends = (flow.dst, flow.src);
+        let way = way_of(self.world.path_key(index), ends, true, self.network, self.world);
+        let (last, before) = way.split_last().expect("a way has a link");
+        let passes: u64 = before.iter().map(|stage| stage.passes(size.get())).sum();
+        Span::from_ps(passes + last.time(size.get()) + last.delay)
+    }
 }
 
 /// The stages of the way of the flow that has path key `key`, the source's link first.
 fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
-    let of = |node, ways| way(ways, key, false, salt(world.seed, node), &world.hashes);
+    way_of(key, (flow.src, flow.dst), false, network, world)
+}
+
+/// The same of what goes from one host to another for the flow that has path key `key`.
+fn way_of(key: u32, ends: (u32, u32), back: bool, network: &Network, world: &World) -> Vec<Stage> {
+    let of = |node, ways| way(ways, key, back, salt(world.seed, node), &world.hashes);
     let mut way: Vec<Stage> = Vec::new();
-    for (node, port) in world.routes.path_by(network, flow.src, flow.dst, of) {
+    for (node, port) in world.routes.path_by(network, ends.0, ends.1, of) {
         let link = &network.ports(node)[usize::from(port)];
         if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
             let rate = last.rate.max(link.rate);
@@ -110,12 +126,15 @@ fn alone(flow: &Flow, way: &[Stage], world: &World) -> Ideal {
         Pacing::Constant { rate, .. } => rate.serialize(Bytes::new(full)).as_ps() * (packets - 1),
         _ => 0,
     };
-    let (mut ahead, mut slowest, mut done, mut under_way) = (0, 0, 0, 0);
-    for stage in way {
+    let (mut ahead, mut slowest, mut sent, mut done, mut under_way) = (0, 0, 0, 0, 0);
+    for (number, stage) in way.iter().enumerate() {
         let s = stage.time(full);
         slowest = slowest.max(s);
         if packets > 1 {
             last_start = last_start.max(ahead + (packets - 2) * slowest + s);
+        }
+        if number == 0 {
+            sent = last_start + stage.time(last);
         }
         done = last_start + stage.time(last) + stage.delay;
         last_start += stage.passes(last);
@@ -128,6 +147,7 @@ fn alone(flow: &Flow, way: &[Stage], world: &World) -> Ideal {
     let propagation: u64 = way.iter().map(|stage| stage.delay).sum();
     Ideal {
         fct: Span::from_ps(done),
+        sent: Span::from_ps(sent),
         wait: Span::from_ps(done - before - under_way),
         analytic: Span::from_ps(propagation) + way[0].rate.serialize(flow.size),
     }

@@ -5,6 +5,7 @@ mod blame;
 mod collective;
 mod common;
 mod delivery;
+mod dependency;
 mod events;
 mod frame;
 mod isolation;
@@ -73,6 +74,8 @@ pub enum TableId {
     Timings,
     /// Iterations of collective operations.
     Collectives,
+    /// What steps of applications waited for.
+    Dependencies,
     /// What became of each rank.
     Ranks,
     /// Throttles of NICs, by sampling period.
@@ -84,7 +87,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -108,6 +111,7 @@ impl TableId {
         Self::Frames,
         Self::Timings,
         Self::Collectives,
+        Self::Dependencies,
         Self::Ranks,
         Self::Throttle,
         Self::ThrottleStates,
@@ -139,6 +143,7 @@ impl TableId {
             Self::Frames => "frames",
             Self::Timings => "timings",
             Self::Collectives => "collectives",
+            Self::Dependencies => "dependencies",
             Self::Ranks => "ranks",
             Self::Throttle => "throttle",
             Self::ThrottleStates => "throttle_states",
@@ -245,6 +250,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Collectives => {
                 type $Record = $crate::columns::CollectiveRecord;
+                $body
+            }
+            $crate::columns::TableId::Dependencies => {
+                type $Record = backwater_fabric::record::DependencyRecord;
                 $body
             }
             $crate::columns::TableId::Ranks => {

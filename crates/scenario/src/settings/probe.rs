@@ -59,6 +59,9 @@ pub struct Probe {
     /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave long queues,
     /// where packets wait. It needs `pauses` and `marks`, too. Default true.
     pub blame: bool,
+    /// Whether it is recorded what each step of a collective or trace waited for, and which messages it started; `backwater critical`
+    /// follows the critical path by that. Default true.
+    pub dependencies: bool,
     /// K, in bytes: above it the ground truth calls the queue of a switch's egress port long. No detector has a part in it. auto: what
     /// the port sends in the longest base round trip of the network, and a packet from each port of its switch; at most half of what may
     /// wait for it from one link (ours: docs/ground-truth.md). A size is for all ports, whatever their rates. The detector oracle marks by

@@ -52,6 +52,7 @@ pub(super) fn probe(
             .map_or_else(Vec::new, |patterns| ports(context, network, "frames", patterns)),
         throttle: puts::sums(context, "throttle", probe.throttle),
         throttle_states: probe.throttle_states,
+        dependencies: probe.dependencies,
         blame: long.filter(|_| probe.blame),
     }
 }

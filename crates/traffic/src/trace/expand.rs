@@ -46,6 +46,7 @@ impl Program {
         let mut steps = self.steps;
         for step in &mut steps {
             step.host = hosts[step.host as usize];
+            step.group = group.id;
             if step.after.is_empty() {
                 step.delay = group.start.saturating_add(step.delay).since(Time::ZERO);
             }
@@ -72,7 +73,8 @@ impl Build {
     }
 
     pub(super) fn step(&mut self, rank: u32, after: Vec<Event>, delay: Span) -> u32 {
-        self.program.steps.push(Step { host: rank, after, delay, starts: Vec::new() });
+        let (line, starts) = (self.line as u32, Vec::new());
+        self.program.steps.push(Step { host: rank, rank, group: 0, line, after, delay, starts });
         self.lines.push(self.line);
         self.program.steps.len() as u32 - 1
     }

@@ -22,6 +22,12 @@ pub enum Event {
 pub struct Step {
     /// Host index, or rank. All its events happen there, and all its flows start there.
     pub host: u32,
+    /// The rank whose step it is.
+    pub rank: u32,
+    /// The traffic entry that it belongs to.
+    pub group: u16,
+    /// Line of the trace's file; 0: none.
+    pub line: u32,
     /// What it waits for; nothing: for the start of the traffic entry.
     pub after: Vec<Event>,
     /// How long it waits after the last of them.
@@ -85,13 +91,18 @@ mod tests {
     use crate::generate::testing::GROUP;
     use backwater_units::{Bytes, Time};
 
+    const fn step(host: u32) -> Step {
+        let (after, starts) = (Vec::new(), Vec::new());
+        Step { host, rank: host, group: 0, line: 0, after, delay: Span::ZERO, starts }
+    }
+
     #[test]
     fn steps_follow_their_flows_to_new_numbers() {
         let flow = |src, start| GROUP.flow(src, 9, Bytes::new(1), start);
         let mut flows = vec![flow(3, Time::MAX), flow(1, Time::MAX), flow(2, Time::ZERO)];
         let after = vec![Event::Sent(2), Event::Done(7), Event::Received(0), Event::Acked(1)];
         let starts = vec![0, 1];
-        let mut steps = vec![Step { host: 3, after, delay: Span::ZERO, starts }];
+        let mut steps = vec![Step { after, starts, ..step(3) }];
         sort_with(&mut flows, &mut steps, &mut []);
         assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 1, 3]);
         let followed = [Event::Sent(0), Event::Done(7), Event::Received(2), Event::Acked(1)];
@@ -101,9 +112,9 @@ mod tests {
 
     #[test]
     fn the_steps_of_a_second_entry_mean_its_own_flows_and_steps() {
-        let step = |after, starts| Step { host: 0, after, delay: Span::ZERO, starts };
-        let mut steps = vec![step(vec![], vec![0]), step(vec![Event::Done(0)], vec![1])];
-        let own = vec![step(vec![Event::Sent(0)], vec![1]), step(vec![Event::Done(0)], vec![])];
+        let made = |after, starts| Step { after, starts, ..step(0) };
+        let mut steps = vec![made(vec![], vec![0]), made(vec![Event::Done(0)], vec![1])];
+        let own = vec![made(vec![Event::Sent(0)], vec![1]), made(vec![Event::Done(0)], vec![])];
         append(&mut steps, own, 10);
         assert_eq!(steps[2], step(vec![Event::Sent(10)], vec![11]));
         assert_eq!(steps[3], step(vec![Event::Done(2)], vec![]));

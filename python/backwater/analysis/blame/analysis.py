@@ -146,6 +146,10 @@ class Blame:
         found = self.score
         return found if found is not None and (found.ce_marks or found.ue_marks or found.root_packets) else None
 
+    def labels(self) -> dict[int, str]:
+        """How the egress queues are called, by number."""
+        return dict(self.queues.select("queue", port=self._label()).iter_rows())
+
     def _named(self, frame: pl.DataFrame, number: str, name: str) -> pl.DataFrame:
         labels = self.queues.select("queue", port=self._label())
         named = frame.join(labels, left_on=number, right_on="queue", how="left", maintain_order="left")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from backwater.analysis.blame.gates import Gates, covered
 from backwater.analysis.blame.tables import queue_of, read
 from backwater.common.late import pl
@@ -19,14 +21,18 @@ END = ("reorder_wait_ps",)
 PARTS = (*SOURCE, *WAITS, *END)
 
 
-def split_waits(results: Results, gates: Gates, queues: pl.DataFrame) -> pl.DataFrame:
-    """The waits table with each wait split.
+def split_waits(
+    results: Results, gates: Gates, queues: pl.DataFrame, only: Sequence[int] | None = None
+) -> pl.DataFrame:
+    """The waits table with each wait split; `only`: those of the last packets of these flows.
 
     `gate_ps` behind the closed gate, `backlog_ps` with the gate open while the port was held, `drain_ps` in the receive
     queue of a slow host, `queue_ps` the rest.
     """
     columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "seq", "last"]
     frame = read(results, "waits", columns).with_columns(queue=queue_of()).drop("node_index", "port_index", "priority")
+    if only is not None:
+        frame = frame.filter(pl.col("last") & pl.col("flow").is_in(list(only)))
     off = gates.off.select("queue", start="off_ps", end="on_ps")
     split = covered(covered(frame, off, "gate_ps"), gates.held, "_held_ps")
     rest = pl.col("end_ps") - pl.col("start_ps") - pl.col("_held_ps")

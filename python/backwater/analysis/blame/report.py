@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from backwater.analysis.blame import losses, threshold
+from backwater.analysis.blame import groups, losses, threshold
 from backwater.analysis.blame.analysis import Blame
 from backwater.analysis.blame.scoring import Score
 from backwater.common import atomic_files, quantities, terminal
@@ -209,6 +209,35 @@ def _later(rows: pl.DataFrame, limit: int) -> Table:
         table.add_row(f"mean of all {quantities.count(ordered.height)}", "", "", mean, style="italic")
     table.caption = "held: a followed packet of it waited for a held port"
     return table
+
+
+def by_group(blame: Blame, by: str, limit: int) -> Iterator[Table | str]:
+    """Who held whom back, summed up: one row for each group that lost time."""
+    yield from (f"caveat: {note}" for note in blame.notes)
+    lost, laid = groups.totals(blame, by)
+    head = f"What finished flows lost, by {groups.KEYS[by]} that received them, and who fed what they waited for"
+    table = _table(head, "receiver", "because of", "flows", "lost", *_parts(lost).values(), left=2)
+    for row in lost.head(limit).to_dicts():
+        whom = laid.filter(pl.col("group") == row["group"])
+        causes = [f"{name} {_time(ps)}" for name, ps in whom.select("whom", "ps").head(_LARGEST).iter_rows()]
+        if whom.height > _LARGEST:
+            causes.append(f"{whom.height - _LARGEST} more {_time(int(whom['ps'][_LARGEST:].sum()))}")
+        times = (_time(row[column]) for column in ("lost_ps", *_parts(lost)))
+        table.add_row(row["group"], "\n".join(causes), quantities.count(row["flows"]), *times)
+    if lost.height > limit:
+        rest = lost.tail(lost.height - limit)
+        sums = [_time(int(rest[column].sum())) for column in ("lost_ps", *_parts(lost))]
+        table.add_row(f"{rest.height} more", "", quantities.count(int(rest["flows"].sum())), *sums)
+    table.caption = (
+        "because of: senders whose packets fed the roots, by bytes; what waited at the source alone has none"
+    )
+    yield table
+
+
+def sums(blame: Blame, by: str) -> dict[str, Any]:
+    """The same as plain values."""
+    lost, laid = groups.totals(blame, by)
+    return {"results": str(blame.results.folder), "by": by, "lost": lost.to_dicts(), "because_of": laid.to_dicts()}
 
 
 def _plural(word: str, number: int) -> str:

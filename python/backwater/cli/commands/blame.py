@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -27,6 +27,7 @@ def blame(
     bin_: Annotated[str, Parameter(name="--bin")] = "100us",
     out: Path | None = None,
     top: Count = 8,
+    by: Literal["traffic", "rank", "step"] | None = None,
 ) -> None:
     """Print which ports were congestion roots, what they held back, which flows fed them, and what victims lost.
 
@@ -52,6 +53,9 @@ def blame(
         Write blame.json and Parquet files to this folder.
     top
         How many roots to print, and how many rows for each.
+    by
+        Print only who held whom back, summed up by traffic entry, by rank of a collective or trace, or by step (the
+        iteration of a collective, the line of a trace).
     """
     try:
         bin_ps = quantities.parse_time(bin_)
@@ -64,6 +68,14 @@ def blame(
     if out is not None:
         require_folder(out, "--out")
     found = Blame(run)
+    if by is not None:
+        if json_:
+            print(json.dumps(report.sums(found, by), indent=2))
+        else:
+            console = terminal.stdout()
+            for part in report.by_group(found, by, top):
+                console.say(part)
+        return
     # Before anything is printed: the reader of a pipe may leave, as `head` does.
     written = report.write(found, out, bin_ps) if out is not None else []
     if plot is not None:

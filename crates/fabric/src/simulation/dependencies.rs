@@ -1,0 +1,102 @@
+//! What steps of applications waited for, when a run is over.
+use backwater_traffic::trace::{Event, Step};
+use backwater_units::{Span, Time};
+
+use crate::app::steps::Happened;
+use crate::node::FabricNode;
+use crate::record::{Dependency, DependencyRecord};
+use crate::simulation::Simulation;
+use crate::simulation::ideal::Ways;
+
+/// Rows per piece of [`Simulation::each_dependency`].
+const PIECE: usize = 8 * 1024;
+
+impl Simulation {
+    /// One record per event that a step waits for and per flow that it starts, in the order of the steps, in pieces.
+    ///
+    /// # Errors
+    /// The first one of `take`.
+    pub fn each_dependency<E>(
+        &self,
+        mut take: impl FnMut(&[DependencyRecord]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut ways = Ways::new(&self.network, &self.world);
+        let mut at_host = vec![0; self.network.hosts().len()];
+        let place = |step: &Step| {
+            at_host[step.host as usize] += 1;
+            at_host[step.host as usize] - 1
+        };
+        let places: Vec<u32> = self.steps.iter().map(place).collect();
+        let mut records = Vec::with_capacity(PIECE);
+        for number in 0..self.steps.len() {
+            self.depends(number, &places, &mut ways, &mut records);
+            if records.len() >= PIECE {
+                take(&records)?;
+                records.clear();
+            }
+        }
+        take(&records)
+    }
+
+    /// The records of a step; `places` are the numbers of the steps at their hosts.
+    fn depends(
+        &self,
+        number: usize,
+        places: &[u32],
+        ways: &mut Ways<'_>,
+        records: &mut Vec<DependencyRecord>,
+    ) {
+        let (step, place) = (&self.steps[number], places[number]);
+        let node = self.network.hosts()[step.host as usize];
+        let FabricNode::Host(host) = &self.engine.nodes()[node as usize] else { return };
+        let Some(steps) = host.steps() else { return };
+        let done = steps.carried_out(place);
+        let row = |what, time, alone| DependencyRecord {
+            step: number as u32,
+            what,
+            time,
+            alone,
+            delay: step.delay,
+            done,
+            group: step.group,
+            rank: step.rank,
+            node,
+            line: step.line,
+        };
+        if step.after.is_empty() {
+            records.push(row(Dependency::Start, Some(Time::ZERO), Span::ZERO));
+        }
+        for event in &step.after {
+            let (what, happened) = match *event {
+                Event::Sent(flow) => {
+                    (Dependency::Sent(flow), Happened::Sent(self.world.sender_slot[flow as usize]))
+                }
+                Event::Acked(flow) => {
+                    (Dependency::Acked(flow), Happened::Acked(self.world.sender_slot[flow as usize]))
+                }
+                Event::Received(flow) => {
+                    (Dependency::Received(flow), Happened::Received(self.world.receiver_slot[flow as usize]))
+                }
+                Event::Done(before) => (Dependency::Step(before), Happened::Done(places[before as usize])),
+            };
+            records.push(row(what, steps.when(happened, place), self.alone(event, ways)));
+        }
+        records.extend(step.starts.iter().map(|flow| row(Dependency::Starts(*flow), done, Span::ZERO)));
+    }
+
+    /// How long after the flow's start the event happens in an empty network.
+    fn alone(&self, event: &Event, ways: &mut Ways<'_>) -> Span {
+        let (Event::Sent(index) | Event::Acked(index) | Event::Received(index)) = *event else {
+            return Span::ZERO;
+        };
+        let flow = &self.world.flows[index as usize];
+        let ideal = ways.ideal(index, flow);
+        match event {
+            Event::Sent(_) => ideal.sent,
+            Event::Acked(_) => {
+                ideal.fct + self.world.ack_of(index).map_or(Span::ZERO, |ack| ways.back(index, flow, ack))
+            }
+            _ => ideal.fct,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+"""The critical path of an application, put together: its waits in order of size, and what is left without each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from backwater.analysis.critical import graph, path
+from backwater.analysis.critical.parts import Blamed, Parts, Piece
+from backwater.errors import UsageError
+from backwater.results import Results
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A message of the path that waited."""
+
+    #: Its place among the messages of the path, from 1; in an iteration of a collective from its first one on.
+    number: int
+    message: dict[str, Any]
+    #: Where it waited, and who is to blame for that.
+    pieces: list[tuple[Piece, Blamed | None]]
+    #: How long the application takes without this wait.
+    without_ps: int
+
+    @property
+    def ps(self) -> int:
+        """How long."""
+        return int(self.message["wait_ps"])
+
+
+@dataclass(frozen=True)
+class Critical:
+    """What an application, or an iteration of it, waited for."""
+
+    path: path.Path
+    iteration: int | None
+    #: The messages that waited, the longest wait first.
+    waits: list[Wait]
+    #: The sums of their pieces by place and kind, the greatest first: `place`, `how`, `ps`, `blamed`, `messages`, and
+    #: `without_ps`, how long the application takes without them.
+    places: list[dict[str, Any]]
+    #: What all messages of the path waited, by kind, the greatest first.
+    kinds: dict[str, int]
+    notes: list[str]
+
+    @property
+    def time_ps(self) -> int:
+        """How long it took."""
+        return self.path.end_ps - self.path.start_ps
+
+
+def paths(results: Results, traffic: str | None = None, iteration: int | None = None) -> Iterator[path.Path]:
+    """The critical path of each application, or of one of them."""
+    known = graph.applications(results)
+    if traffic is not None and traffic not in known:
+        there = ", ".join(known) or "none"
+        raise UsageError(f"--job {traffic}: no collective or trace of that name; there is {there}")
+    for name in known if traffic is None else [traffic]:
+        made = graph.of(results, name)
+        if made.messages.filter(made.messages["what"] == "received").height:
+            yield path.of(made, iteration)
+
+
+def of(results: Results, found: path.Path, iteration: int | None = None, top: int | None = None) -> Critical:
+    """All there is to say about a path; of its waits the `top` longest."""
+    parts = Parts(results, found)
+    without = path.Without(found.graph, iteration)
+    messages = found.graph.messages
+    numbered = [(number, row) for number, row in enumerate(found.rows, 1) if messages["wait_ps"][row]]
+    numbered.sort(key=lambda one: (-messages["wait_ps"][one[1]], one[0]))
+    pieces = {row: parts.of(row) for _, row in numbered}
+    waits = [
+        Wait(
+            number,
+            messages.row(row, named=True),
+            [(piece, parts.blamed(piece)) for piece in pieces[row]],
+            without.messages([row]) - found.start_ps,
+        )
+        for number, row in numbered[:top]
+    ]
+    kinds: dict[str, int] = {}
+    for piece in (piece for own in pieces.values() for piece in own):
+        kinds[piece.how] = kinds.get(piece.how, 0) + piece.ps
+    places = _places(pieces, found, without, parts, top)
+    return Critical(found, iteration, waits, places, dict(sorted(kinds.items(), key=lambda one: -one[1])), parts.notes)
+
+
+def _places(
+    pieces: dict[int, list[Piece]], found: path.Path, without: path.Without, parts: Parts, top: int | None
+) -> list[dict[str, Any]]:
+    sums: dict[tuple[str, str], dict[int, int]] = {}
+    largest: dict[tuple[str, str], Piece] = {}
+    for row, own in pieces.items():
+        for piece in own:
+            key = (piece.place, piece.how)
+            rows = sums.setdefault(key, {})
+            rows[row] = rows.get(row, 0) + piece.ps
+            if key not in largest or largest[key].ps < piece.ps:
+                largest[key] = piece
+    ordered = sorted(sums.items(), key=lambda one: (-sum(one[1].values()), one[0]))
+    return [
+        {
+            "place": place,
+            "how": how,
+            "ps": sum(rows.values()),
+            "messages": len(rows),
+            "blamed": parts.blamed(largest[place, how]),
+            "without_ps": without.end_ps(rows) - found.start_ps,
+        }
+        for (place, how), rows in ordered[:top]
+    ]

@@ -1,0 +1,223 @@
+"""Where the wait of a message went, and who is to blame.
+
+The pieces of a wait are recorded, and add up to it exactly. Whom they are laid to is an attribution: the traffic that
+left the congested queue meanwhile, as `backwater blame` knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from backwater.analysis.blame import Blame, losses
+from backwater.analysis.blame.tables import queue_of, read
+from backwater.analysis.critical.path import Path
+from backwater.common import quantities
+from backwater.common.late import pl
+from backwater.errors import UsageError
+from backwater.results import Results
+
+#: Of the source, by the columns of the flows table.
+_AT_SOURCE = {
+    "connection_wait_ps": "behind earlier messages of its connection",
+    "paced_ps": "paced",
+    "nic_held_ps": "held back",
+    "nic_queue_ps": "behind other frames of its NIC",
+}
+#: In the network, by the columns of split waits.
+_ON_THE_WAY = {
+    "gate_ps": "held back",
+    "backlog_ps": "in a held queue",
+    "queue_ps": "in the queue",
+    "drain_ps": "in the receive queue",
+}
+#: Shares of traffic below this are not named.
+_WORTH = 0.05
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """Who a piece of a wait is laid to."""
+
+    #: The port where it began; of a queue itself, that port.
+    root: str | None
+    #: The part of what left that queue meanwhile that each traffic entry had.
+    traffic: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a wait: at a place, in picoseconds. What a message waits alone, too, is taken off: a negative one."""
+
+    place: str
+    how: str
+    ps: int
+    #: Where to look for who is to blame: the column, the flow, the egress queue if there is one, from when to when.
+    cause: tuple[str, dict[str, Any], int, tuple[int, int]] | None = None
+
+
+class Parts:
+    """The pieces of the waits of a path's messages."""
+
+    def __init__(self, results: Results, path: Path) -> None:
+        self._path = path
+        self.notes: list[str] = []
+        self._results = results
+        messages = path.graph.messages[path.rows]
+        self._flows = messages["flow"].unique().to_list()
+        columns = ["flow", *losses.SOURCE, *losses.END, "ideal_wait_ps", "acked_ps", "src_index", "priority"]
+        known = read(results, "flows", columns).filter(pl.col("flow").is_in(self._flows))
+        self._known = {row["flow"]: row for row in known.to_dicts()}
+        self._blame: Blame | None = None
+        try:
+            self._blame = Blame(results)
+        except UsageError as error:
+            self.notes.append(f"where in the network messages waited is not known: {error}")
+        self._waits: dict[int, list[dict[str, Any]]] = {}
+        if self._blame is not None:
+            found = self._blame
+            split = losses.split_waits(results, found.gates, found.queues, self._flows)
+            for row in split.sort("start_ps").to_dicts():
+                self._waits.setdefault(row["flow"], []).append(row)
+            self._labels = found.labels()
+
+    def of(self, row: int) -> list[Piece]:
+        """The pieces of the wait of a row of the messages; they add up to it."""
+        message = self._path.graph.messages.row(row, named=True)
+        flow = self._known[message["flow"]]
+        pieces = list(self._source(message, flow))
+        if message["what"] != "sent":
+            pieces += self._network(message)
+            pieces.append(Piece(message["dst"], "reordered", flow["reorder_wait_ps"]))
+        if message["what"] == "acked":
+            there = self._received(message)
+            back = message["time_ps"] - there["time_ps"] - (message["alone_ps"] - there["alone_ps"])
+            pieces.append(Piece(message["dst"], "acknowledgement on its way back", back))
+        if self._blame is not None and message["what"] != "sent":
+            pieces.append(Piece(message["dst"], "less alone", -flow["ideal_wait_ps"]))
+        rest = message["wait_ps"] - sum(piece.ps for piece in pieces)
+        where = "not explained" if self._blame is not None or message["what"] == "sent" else "in the network"
+        pieces.append(Piece(message["dst"], where, rest))
+        return [piece for piece in pieces if piece.ps]
+
+    def _received(self, message: dict[str, Any]) -> dict[str, Any]:
+        rows = self._path.graph.messages.filter((pl.col("flow") == message["flow"]) & (pl.col("what") == "received"))
+        return rows.row(0, named=True)
+
+    def _source(self, message: dict[str, Any], flow: dict[str, Any]) -> Iterator[Piece]:
+        queue = flow["src_index"] * 65_536 * 8 + flow["priority"]
+        for column, how in _AT_SOURCE.items():
+            cause = (column, message, queue, (message["start_ps"], message["time_ps"]))
+            yield Piece(message["src"], how, flow[column], cause)
+
+    def _network(self, message: dict[str, Any]) -> Iterator[Piece]:
+        for wait in self._waits.get(message["flow"], ()):
+            for column, how in _ON_THE_WAY.items():
+                cause = (column, message, wait["queue"], (wait["start_ps"], wait["end_ps"]))
+                yield Piece(self._labels.get(wait["queue"], "?"), how, wait[column], cause)
+
+    def blamed(self, piece: Piece) -> Blamed | None:
+        """Who a piece is laid to; None: nobody, or nobody knows."""
+        if piece.cause is None:
+            return None
+        column, message, queue, span = piece.cause
+        match column:
+            case "nic_queue_ps":
+                return self._beside(message, span)
+            case "paced_ps":
+                return self._marked(message["flow"])
+            case "nic_held_ps" | "gate_ps" | "backlog_ps":
+                return self._held(queue, span)
+            case "queue_ps" | "drain_ps":
+                return self._crowd(queue, span, message["flow"])
+        return None
+
+    def _beside(self, message: dict[str, Any], span: tuple[int, int]) -> Blamed | None:
+        """Other messages that the same host sent meanwhile; without any these were ACKs, CNPs or credits."""
+        own = self._flow_table.filter(pl.col("src") == message["src"])
+        own = own.with_columns(left=pl.col("start_ps") + self._at_source(message["src"]))
+        left = own.filter(pl.col("flow") == message["flow"])["left"].item()
+        overlaps = (pl.col("start_ps") < left) & (pl.col("finish_ps").is_null() | (pl.col("left") > span[0]))
+        others = own.filter(overlaps & (pl.col("flow") != message["flow"]))
+        return Blamed(message["src"], self._shares(others, "size_bytes")) if others.height else None
+
+    def _at_source(self, host: str) -> pl.Expr:
+        """How long the flows of a host were there: their bytes at its rate, and what they waited."""
+        packet = self._results.meta["scenario"]["packet"]
+        payload, header = (quantities.parse_size(str(packet[key]).replace(" ", "")) for key in ("payload", "header"))
+        ports = self._results.ports.filter(pl.col("node").cast(pl.String) == host)
+        rate = ports.select(pl.col("rate_bps").min()).collect().item()
+        size = pl.max_horizontal("size_bytes", 1)
+        wire = (size + (size / payload).ceil() * header) * 8e12 / rate
+        return pl.sum_horizontal(wire.cast(pl.Int64), *losses.SOURCE)
+
+    def _marked(self, flow: int) -> Blamed | None:
+        """The port that marked most of the flow's packets: its reaction point slowed down for that."""
+        if not self._results.has("marks"):
+            return None
+        marks = self._results.marks.filter((pl.col("flow") == flow) & (pl.col("code").cast(pl.String) == "CE"))
+        ports = (
+            marks.group_by(pl.col("port").cast(pl.String)).agg(pl.len()).sort("len", "port", descending=[True, False])
+        )
+        found = ports.head(1).collect()
+        return Blamed(found["port"][0]) if found.height else None
+
+    def _held(self, queue: int, span: tuple[int, int]) -> Blamed | None:
+        """The root that held this port back for most of the time, and who fed that."""
+        if self._blame is None:
+            return None
+        off = self._blame.gates.off.filter((pl.col("queue") == queue) & (pl.col("off_ps") < span[1]))
+        now = off.filter(pl.col("on_ps") > span[0])
+        if not now.height:
+            now = off.sort("on_ps").tail(1)
+        overlap = pl.min_horizontal("on_ps", pl.lit(span[1])) - pl.max_horizontal("off_ps", pl.lit(span[0]))
+        rooted = now.with_columns(ps=overlap.clip(lower_bound=1)).join(self._blame.rooted, on="off")
+        sums = rooted.group_by("root").agg((pl.col("ps") * pl.col("weight")).sum(), pl.col("off_ps").min())
+        if not sums.height:
+            return None
+        root, _, since = sums.sort("ps", "root", descending=[True, False]).row(0)
+        fed = self._crowd(root, (min(since, span[0]), span[1]), None)
+        return Blamed(self._labels.get(root), fed.traffic if fed else {})
+
+    def _crowd(self, queue: int, span: tuple[int, int], flow: int | None) -> Blamed | None:
+        """What left a queue meanwhile: by its crowd; while it was short, by the followed packets that waited there."""
+        if self._blame is None:
+            return None
+        during = (pl.col("queue") == queue) & (pl.col("start_ps") < span[1]) & (pl.col("end_ps") > span[0])
+        found = self._blame.crowding.filter(during & (pl.col("flow") != (-1 if flow is None else flow)))
+        if found.height:
+            part = pl.min_horizontal("end_ps", pl.lit(span[1])) - pl.max_horizontal("start_ps", pl.lit(span[0]))
+            length = (pl.col("end_ps") - pl.col("start_ps")).clip(lower_bound=1)
+            bytes_ = found.with_columns(sent=pl.col("sent_bytes") * part.clip(lower_bound=1) / length)
+            return Blamed(self._labels.get(queue), self._shares(bytes_, "sent"))
+        others = self._followed.filter(during & (pl.col("flow") != (-1 if flow is None else flow)))
+        return Blamed(self._labels.get(queue), self._shares(others, "packets"))
+
+    @cached_property
+    def _flow_table(self) -> pl.DataFrame:
+        names = ["flow", "traffic", "src", "start_ps", "finish_ps", "size_bytes", *losses.SOURCE]
+        return read(self._results, "flows", names)
+
+    @cached_property
+    def _followed(self) -> pl.DataFrame:
+        """Every wait of a followed packet."""
+        names = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow"]
+        return read(self._results, "waits", names).select(
+            "start_ps", "end_ps", "flow", queue=queue_of(), packets=pl.lit(1)
+        )
+
+    def _shares(self, found: pl.DataFrame, by: str) -> dict[str, float]:
+        """The share of each traffic entry in what these flows had, the largest first."""
+        named = (
+            found if "traffic" in found.columns else found.join(self._flow_table.select("flow", "traffic"), on="flow")
+        )
+        sums = (
+            named.group_by("traffic")
+            .agg(pl.col(by).sum().cast(pl.Float64))
+            .sort(by, "traffic", descending=[True, False])
+        )
+        total = sums[by].sum()
+        shares = {name: part / total for name, part in sums.iter_rows()} if total else {}
+        return {name: share for name, share in shares.items() if share >= _WORTH}

@@ -1,0 +1,57 @@
+"""``backwater critical``: which message of a collective or trace waited where, and for whom."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from backwater.analysis import critical as analysis
+from backwater.analysis.critical import report
+from backwater.cli.options import Count, Json
+from backwater.common import terminal
+from backwater.errors import UsageError
+from backwater.results import Results
+
+
+def critical(
+    results: Path,
+    /,
+    *,
+    job: str | None = None,
+    iteration: int | None = None,
+    top: Count = 8,
+    json_: Json = False,
+) -> None:
+    """Print the critical path of each collective and trace: its waits, the longest first, where they were, for whom.
+
+    The path leads from the last message back to the start, always to what came last. Its messages alone in an empty
+    network, the time of hosts and the waits add up to the application's time. Needs a run with `probe.dependencies`;
+    where in the network a message waited needs `probe.blame` and `probe.pauses`. All are on by default.
+
+    Parameters
+    ----------
+    results
+        A results folder.
+    job
+        Only the traffic entry of this name.
+    iteration
+        Only this iteration of a collective, from 0.
+    top
+        How many waits and places to print.
+    json_
+        Print JSON.
+    """
+    run = Results(results)
+    found = [analysis.of(run, path, iteration, top) for path in analysis.paths(run, job, iteration)]
+    if not found:
+        raise UsageError(
+            f"{run.folder} has no collective or trace of which a message came to its end, or its run had "
+            "probe.dependencies = false: it has no critical path"
+        )
+    if json_:
+        print(json.dumps([report.values(one) for one in found], indent=2))
+        return
+    console = terminal.stdout()
+    for one in found:
+        for part in report.report(one):
+            console.say(part)

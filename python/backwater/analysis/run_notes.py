@@ -40,7 +40,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += codes.told(meta, "note")
     lines += _applications(results, alone)
     lines += collectives.lines(collectives.of(results, alone), has_others(results))
-    lines += [critical.line(path, str(results.folder)) for path in critical.paths(results)]
+    lines += _critical(results)
     lines += _series(results)
     lines += _unreceived(results)
     lines += _impacts(results)
@@ -51,6 +51,17 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _cut_short(results)
     lines += _never_off(results)
     return lines
+
+
+#: Beyond so many rows of dependencies the critical path takes longer than a line of a run is worth.
+_FOLLOWED = 2_000_000
+
+
+def _critical(results: Results) -> list[str]:
+    """The longest wait of each critical path."""
+    if results.has("dependencies") and results.tables["dependencies"]["rows"] > _FOLLOWED:
+        return [f"what the applications waited for: backwater critical {results.folder}"]
+    return [critical.line(path, str(results.folder)) for path in critical.paths(results)]
 
 
 def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from backwater.analysis import pictures
+from backwater.analysis import critical, pictures
 from backwater.analysis.blame import Blame
+from backwater.analysis.critical import Critical
 from backwater.api import notebook
 from backwater.common.late import pl
 from backwater.results import Results as Folder
@@ -35,6 +36,10 @@ class Results(Folder):
     def blame(self) -> Blame:
         """Who held whom back: roots, branches, culprits, victims; needs `probe.blame` in the scenario."""
         return Blame(self)
+
+    def critical(self, job: str | None = None, iteration: int | None = None) -> list[Critical]:
+        """The critical path of each collective and trace, or of one; `iteration`: of one iteration of a collective."""
+        return [critical.of(self, path, iteration) for path in critical.paths(self, job, iteration)]
 
     def plot(self, kind: str | None = None, *, width: str | float | None = None) -> Figure:
         """A matplotlib figure: ``"queues"`` or ``"rates"`` over time (`probe.sample`), or ``"slowdown"`` of the flows.

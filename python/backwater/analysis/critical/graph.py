@@ -146,8 +146,9 @@ def _messages(results: Results, traffic: str, rows: pl.DataFrame, flows: pl.Data
 
 def _iteration(results: Results, traffic: str) -> pl.Expr:
     """The iteration of each flow of a collective."""
-    entry = next(entry for entry in results.meta["scenario"]["traffic"] if entry["name"] == traffic)
-    if entry["kind"] != "collective":
+    entries = {entry["name"]: entry for entry in results.meta["scenario"]["traffic"]}
+    entry = entries.get(traffic, {})
+    if entry.get("kind") != "collective":
         return pl.lit(None, pl.Int64)
     return groups.iteration(["src", "dst"], entry["iterations"])
 

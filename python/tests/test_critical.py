@@ -89,6 +89,7 @@ def test_behind_another_flow_the_packets_of_a_message_wait_one_after_the_other(t
     assert blamed is not None
     assert blamed.traffic == {"storage": 1.0}
     assert wait.without_ps == found.time_ps - expected == found.path.ideal_ps
+    assert (found.kinds, found.whom) == ({"in the queue": expected}, {"storage": expected})
     assert found.places[0]["without_ps"] == found.path.ideal_ps
 
 
@@ -177,6 +178,7 @@ def test_iterations_of_a_collective_add_up_and_threads_change_nothing(tmp_path: 
         pieces = [piece for wait in one.waits for piece, _ in wait.pieces]
         assert sum(piece.ps for piece in pieces) == one.path.wait_ps == sum(wait.ps for wait in one.waits)
         assert one.path.ideal_ps + one.path.wait_ps == one.time_ps
+        assert sum(one.kinds.values()) == sum(one.whom.values()) == one.path.wait_ps
         assert all(piece.how not in ("not explained", "in the network") for piece in pieces)
     other = tmp_path / "two"
     other.mkdir()

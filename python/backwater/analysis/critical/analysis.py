@@ -11,6 +11,11 @@ from backwater.analysis.critical.parts import Blamed, Parts, Piece
 from backwater.errors import UsageError
 from backwater.results import Results
 
+#: Of so many pieces, the largest, it is looked up who is to blame.
+_LAID = 300
+#: What waits are laid to that no other message is known for, such as those behind ACKs; and those not looked up.
+NOBODY, SMALLER = "no message", "smaller waits"
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -43,6 +48,8 @@ class Critical:
     places: list[dict[str, Any]]
     #: What all messages of the path waited, by kind, the greatest first.
     kinds: dict[str, int]
+    #: The traffic that these waits are laid to, the greatest first.
+    whom: dict[str, int]
     notes: list[str]
 
     @property
@@ -84,7 +91,29 @@ def of(results: Results, found: path.Path, iteration: int | None = None, top: in
     for piece in (piece for own in pieces.values() for piece in own):
         kinds[piece.how] = kinds.get(piece.how, 0) + piece.ps
     places = _places(pieces, found, without, parts, top)
-    return Critical(found, iteration, waits, places, dict(sorted(kinds.items(), key=lambda one: -one[1])), parts.notes)
+    whom = _whom([piece for own in pieces.values() for piece in own], parts)
+    return Critical(found, iteration, waits, places, _greatest(kinds), _greatest(whom), parts.notes)
+
+
+def _greatest(sums: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(sums.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _whom(pieces: list[Piece], parts: Parts) -> dict[str, int]:
+    """The largest pieces by the traffic that they are laid to; the sums are those of all pieces."""
+    ordered = sorted(pieces, key=lambda piece: (-piece.ps, piece.place, piece.how))
+    sums: dict[str, int] = {}
+    for piece in ordered[:_LAID]:
+        blamed = parts.blamed(piece)
+        left = piece.ps
+        for name, share in blamed.traffic.items() if blamed is not None else ():
+            part = round(piece.ps * share)
+            sums[name] = sums.get(name, 0) + part
+            left -= part
+        sums[NOBODY] = sums.get(NOBODY, 0) + left
+    if rest := sum(piece.ps for piece in ordered[_LAID:]):
+        sums[SMALLER] = rest
+    return {name: ps for name, ps in sums.items() if ps}
 
 
 def _places(

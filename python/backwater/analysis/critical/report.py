@@ -33,6 +33,8 @@ def report(found: Critical) -> Iterator[Table | str]:
     if found.waits:
         parts = ", ".join(f"{_time(ps)} {how}" for how, ps in found.kinds.items())
         yield f"{name}: {parts}"
+        laid = ", ".join(f"{whom} {_time(ps)} ({_share(ps, path.wait_ps)})" for whom, ps in found.whom.items())
+        yield f"{name}: laid to {laid}"
         yield _waits(found)
         yield _places(found)
     yield (
@@ -171,6 +173,7 @@ def values(found: Critical) -> dict[str, Any]:
         "hosts_ps": path.ideal_ps - path.alone_ps,
         "wait_ps": path.wait_ps,
         "kinds_ps": found.kinds,
+        "whom_ps": found.whom,
         "path": [{name: message[name] for name in (*keys, *times)} for message in messages],
         "waits": [
             {

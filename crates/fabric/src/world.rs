@@ -321,13 +321,11 @@ impl World {
 
     /// Size of the frame that acknowledges a flow; `None` without one.
     pub(crate) fn ack_of(&self, flow: u32) -> Option<Bytes> {
-        match self.streams.as_ref().and_then(|streams| Some(streams.kind(streams.of(flow)?))) {
-            Some(put) => Some(put.ack_size),
-            None => {
-                let pair = self.pair_of(&self.flows[flow as usize]);
-                self.pairs[usize::from(pair)].ack.as_ref().map(|ack| ack.size)
-            }
+        if let Some(put) = self.streams.as_ref().and_then(|streams| Some(streams.kind(streams.of(flow)?))) {
+            return Some(put.ack_size);
         }
+        let pair = self.pair_of(&self.flows[flow as usize]);
+        self.pairs[usize::from(pair)].ack.as_ref().map(|ack| ack.size)
     }
 
     /// The kind of a flow's queue pair, as an index into `pairs`.

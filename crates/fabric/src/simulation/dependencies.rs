@@ -79,14 +79,14 @@ impl Simulation {
                 }
                 Event::Done(before) => (Dependency::Step(before), Happened::Done(places[before as usize])),
             };
-            records.push(row(what, steps.when(happened, place), self.alone(event, ways)));
+            records.push(row(what, steps.when(happened, place), self.alone(*event, ways)));
         }
         records.extend(step.starts.iter().map(|flow| row(Dependency::Starts(*flow), done, Span::ZERO)));
     }
 
     /// How long after the flow's start the event happens in an empty network.
-    fn alone(&self, event: &Event, ways: &mut Ways<'_>) -> Span {
-        let (Event::Sent(index) | Event::Acked(index) | Event::Received(index)) = *event else {
+    fn alone(&self, event: Event, ways: &mut Ways<'_>) -> Span {
+        let (Event::Sent(index) | Event::Acked(index) | Event::Received(index)) = event else {
             return Span::ZERO;
         };
         let flow = &self.world.flows[index as usize];

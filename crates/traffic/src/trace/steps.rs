@@ -91,8 +91,7 @@ mod tests {
     use crate::generate::testing::GROUP;
     use backwater_units::{Bytes, Time};
 
-    const fn step(host: u32) -> Step {
-        let (after, starts) = (Vec::new(), Vec::new());
+    fn step(host: u32, after: Vec<Event>, starts: Vec<u32>) -> Step {
         Step { host, rank: host, group: 0, line: 0, after, delay: Span::ZERO, starts }
     }
 
@@ -102,7 +101,7 @@ mod tests {
         let mut flows = vec![flow(3, Time::MAX), flow(1, Time::MAX), flow(2, Time::ZERO)];
         let after = vec![Event::Sent(2), Event::Done(7), Event::Received(0), Event::Acked(1)];
         let starts = vec![0, 1];
-        let mut steps = vec![Step { after, starts, ..step(3) }];
+        let mut steps = vec![step(3, after, starts)];
         sort_with(&mut flows, &mut steps, &mut []);
         assert_eq!(flows.iter().map(|flow| flow.src).collect::<Vec<_>>(), [2, 1, 3]);
         let followed = [Event::Sent(0), Event::Done(7), Event::Received(2), Event::Acked(1)];
@@ -112,11 +111,11 @@ mod tests {
 
     #[test]
     fn the_steps_of_a_second_entry_mean_its_own_flows_and_steps() {
-        let made = |after, starts| Step { after, starts, ..step(0) };
-        let mut steps = vec![made(vec![], vec![0]), made(vec![Event::Done(0)], vec![1])];
-        let own = vec![made(vec![Event::Sent(0)], vec![1]), made(vec![Event::Done(0)], vec![])];
+        let of_0 = |after, starts| step(0, after, starts);
+        let mut steps = vec![of_0(vec![], vec![0]), of_0(vec![Event::Done(0)], vec![1])];
+        let own = vec![of_0(vec![Event::Sent(0)], vec![1]), of_0(vec![Event::Done(0)], vec![])];
         append(&mut steps, own, 10);
-        assert_eq!(steps[2], step(vec![Event::Sent(10)], vec![11]));
-        assert_eq!(steps[3], step(vec![Event::Done(2)], vec![]));
+        assert_eq!(steps[2], of_0(vec![Event::Sent(10)], vec![11]));
+        assert_eq!(steps[3], of_0(vec![Event::Done(2)], vec![]));
     }
 }

@@ -62,11 +62,14 @@ fn who_is_looked_at_does_the_same_and_says_the_same() {
 
 /// Two hosts send at the rate of the link to a third: from the first arrival on, the queue grows by what the link takes away.
 #[test]
-fn a_look_sees_the_queue_that_arithmetic_says() {
+fn a_look_sees_the_queue_that_arithmetic_says_the_hops_and_the_flows_that_are_done() {
     let (rate, size) = (Rate::from_gbps(40), 150_000);
     let net = generate::star(3, rate, Span::from_us(1)).unwrap();
-    let flows =
-        vec![flow(1, 0, size, Time::ZERO, Pacing::LineRate), flow(2, 0, size, Time::ZERO, Pacing::LineRate)];
+    let flows = vec![
+        flow(1, 0, size, Time::ZERO, Pacing::LineRate),
+        flow(2, 0, size, Time::ZERO, Pacing::LineRate),
+        flow(1, 2, 1_000, us(2_000), Pacing::LineRate),
+    ];
     let mut simulation = Simulation::new(authors(net, flows, red()), FAST);
     let looks = Looks::default();
     let mut at = |until: Time| {
@@ -87,4 +90,7 @@ fn a_look_sees_the_queue_that_arithmetic_says() {
         assert!((queue - grown).abs() <= 4_000.0, "{queue} B at {:?}, not {grown}", look.now);
         assert_eq!((look.ports.len(), look.flows_done, look.ports[0].closed), (1, 0, false));
     }
+    // 300 packets have crossed two links each, and nothing waits; the third flow has just begun.
+    let look = at(us(1_999));
+    assert_eq!((look.packet_hops, look.flows_done, look.ports.len()), (2 * 2 * size / 1_000, 2, 0));
 }

@@ -96,7 +96,12 @@ def _names(blame: Blame, by: str) -> pl.DataFrame:
 def _steps(blame: Blame, flows: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     """The iteration of each flow of a collective, the line of each of a trace: `flow`, `label`."""
     lines = steps.filter((pl.col("what") == "starts") & (pl.col("line") > 0))
-    labels = [lines.select("flow", label=pl.format("{}, line {}", "traffic", "line"))]
+    labels = []
+    if blame.results.has("job_messages"):
+        parts = read(blame.results, "job_messages", ["flow", "traffic", "iteration", "step"])
+        labels = [parts.select("flow", label=pl.format("{}, iteration {}, step {}", "traffic", "iteration", "step"))]
+        lines = lines.join(parts, on="flow", how="anti")
+    labels.append(lines.select("flow", label=pl.format("{}, line {}", "traffic", "line")))
     for entry in blame.results.meta["scenario"]["traffic"]:
         if entry["kind"] == "collective":
             own = flows.filter(pl.col("traffic") == entry["name"]).sort("flow")

@@ -47,7 +47,7 @@ class Graph:
     wait_ps: NDArray[np.int64]
     #: One row per message and event that ends it: `flow`, `what` (sent, acked, received), `src`, `dst`, `src_rank`,
     #: `dst_rank` (null of a rank that waits for nothing), `size_bytes`, `start_ps`, `time_ps`, `alone_ps`, `wait_ps`,
-    #: `iteration`, `line` (null without one).
+    #: `iteration`, `part` (the step of a job), `line` (null without one).
     messages: pl.DataFrame
     #: The node of each row of `messages`.
     nodes: NDArray[np.int64]
@@ -78,15 +78,20 @@ class Graph:
 def applications(results: Results) -> list[str]:
     """The traffic entries of a run that have a graph."""
     scenario = results.meta["scenario"]
-    recorded = scenario.get("probe", {}).get("dependencies")
-    return measures.applications(scenario) if recorded else []
+    if not scenario.get("probe", {}).get("dependencies"):
+        return []
+    known = measures.applications(scenario)
+    if results.has("dependencies"):
+        entries = results.dependencies.select(pl.col("traffic").cast(pl.String).unique(maintain_order=True)).collect()
+        known += [name for name in entries["traffic"].to_list() if name not in known]
+    return known
 
 
 def of(results: Results, traffic: str) -> Graph:
     """The graph of a traffic entry: of what it had come to until the end of the run."""
     rows = _rows(results).filter(pl.col("traffic") == traffic)
     flows = read(results, "flows", [*_COLUMNS, "traffic"]).filter(pl.col("traffic") == traffic).drop("traffic")
-    start = measures.application_starts(results.meta["scenario"])[traffic]
+    start = _start(results, traffic)
     steps = rows.filter(pl.col("done_ps").is_not_null()).group_by("step").agg(pl.col("done_ps").first()).sort("step")
     messages = _messages(results, traffic, rows, flows)
     numbers, times = steps["step"].to_numpy(), steps["done_ps"].to_numpy()
@@ -111,6 +116,16 @@ def of(results: Results, traffic: str) -> Graph:
     )
 
 
+def _start(results: Results, traffic: str) -> int:
+    """When an application began; a job may wait for another one."""
+    if results.has("job_steps"):
+        steps = results.job_steps.filter(pl.col("traffic").cast(pl.String) == traffic)
+        began = steps.select(pl.col("start_ps").min().cast(pl.Int64)).collect().item()
+        if began is not None:
+            return int(began)
+    return measures.application_starts(results.meta["scenario"]).get(traffic, 0)
+
+
 def _rows(results: Results) -> pl.DataFrame:
     """The dependencies; where no step waits for anything, there is no table of them."""
     numbers = ["step", "flow", "before", "time_ps", "alone_ps", "delay_ps", "done_ps", "rank", "line"]
@@ -122,14 +137,14 @@ def _rows(results: Results) -> pl.DataFrame:
 
 def _messages(results: Results, traffic: str, rows: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     """The ends of messages that happened, sorted by flow and kind."""
-    starts = rows.filter(pl.col("what") == "starts").select("flow", "step", "line")
-    ranks = rows.select("node", "rank").unique()
+    starts = rows.filter(pl.col("what") == "starts").select("flow", "step", "line", by_rank="rank")
+    ranks = rows.group_by("node").agg(pl.col("rank").min())
     other = rows.filter(pl.col("what").is_in(["sent", "acked"]) & pl.col("time_ps").is_not_null())
     other = other.unique(["flow", "what"]).select("flow", "what", "time_ps", "alone_ps")
     complete = flows.filter(pl.col("finish_ps").is_not_null()).select(
         "flow", what=pl.lit("received"), time_ps="finish_ps", alone_ps="ideal_fct_ps"
     )
-    known = flows.sort("flow").drop("finish_ps").with_columns(iteration=_iteration(results, traffic))
+    known = _parts(results, traffic, flows.sort("flow").drop("finish_ps"))
     return (
         pl.concat([other, complete])
         .join(known, on="flow", how="left")
@@ -137,11 +152,22 @@ def _messages(results: Results, traffic: str, rows: pl.DataFrame, flows: pl.Data
         .join(ranks.rename({"node": "src", "rank": "src_rank"}), on="src", how="left")
         .join(ranks.rename({"node": "dst", "rank": "dst_rank"}), on="dst", how="left")
         .with_columns(
+            src_rank=pl.coalesce("by_rank", "src_rank"),
             wait_ps=pl.col("time_ps") - pl.col("start_ps") - pl.col("alone_ps"),
             code=pl.col("what").replace_strict(_OF_FLOWS, return_dtype=pl.Int64),
         )
         .sort("flow", "code")
     )
+
+
+def _parts(results: Results, traffic: str, flows: pl.DataFrame) -> pl.DataFrame:
+    """Adds the `iteration` of each flow of a collective or job, and the `part` of the job: its step."""
+    if results.has("job_messages"):
+        parts = read(results, "job_messages", ["flow", "iteration", "step"]).rename({"step": "part"})
+        named = flows.join(parts, on="flow", how="left", maintain_order="left")
+        if named["iteration"].null_count() < named.height:
+            return named
+    return flows.with_columns(iteration=_iteration(results, traffic), part=pl.lit(None, pl.Int64))
 
 
 def _iteration(results: Results, traffic: str) -> pl.Expr:
@@ -167,9 +193,10 @@ def _ways(
     after_message = 1 + len(numbers) + np.searchsorted(keys, wanted)
     after_step = 1 + np.searchsorted(numbers, happened["before"].fill_null(0).to_numpy())
     before = np.select([what == "start", what == "step"], [np.zeros_like(step), after_step], after_message)
-    least = np.where(what == "start", delay - start, delay)
+    done = happened["done_ps"].to_numpy()
+    least = np.where(what == "start", done - start, delay)
     # A step may be carried out while the last packet of a message that it waits for is still leaving.
-    begun = happened["done_ps"].to_numpy() - least - np.where(what == "start", start, happened["time_ps"].to_numpy())
+    begun = done - least - np.where(what == "start", start, happened["time_ps"].to_numpy())
     # Messages: each comes after the step that starts it, or after the start of the application.
     own = 1 + len(numbers) + np.arange(messages.height)
     started = messages["step"].is_not_null().to_numpy()

@@ -92,6 +92,8 @@ def _number(wait: Wait) -> str:
     told = str(wait.number)
     if message["iteration"] is not None:
         told += f", iteration {message['iteration']}"
+    if message["part"] is not None:
+        told += f", step {message['part']}"
     if message["line"]:
         told += f", line {message['line']}"
     return told if message["what"] == "received" else f"{told}, until {message['what']}"
@@ -157,7 +159,7 @@ def line(path: Path, folder: str) -> str:
 def values(found: Critical) -> dict[str, Any]:
     """For JSON: every message of the path, the waits and places that are printed."""
     graph, path = found.path.graph, found.path
-    keys = ("flow", "what", "iteration", "line", "src", "dst", "src_rank", "dst_rank", "size_bytes")
+    keys = ("flow", "what", "iteration", "part", "line", "src", "dst", "src_rank", "dst_rank", "size_bytes")
     times = ("start_ps", "time_ps", "alone_ps", "wait_ps")
     messages = [graph.messages.row(row, named=True) for row in path.rows]
     return {

@@ -1,7 +1,7 @@
 //! A scenario's network as JSON: for `run.json`, and for whoever asks about the network alone.
 use backwater_scenario::ValidScenario;
 use backwater_topology::facts::{self, Partition};
-use backwater_topology::{Network, Role, RouteError, Routes, Routing, deadlock, summary};
+use backwater_topology::{Role, RouteError, Routes, Routing, deadlock, summary};
 use serde_json::{Value, json};
 
 /// Nodes with their places and links, as columns.
@@ -58,7 +58,7 @@ pub fn network_facts(scenario: &ValidScenario) -> Value {
         "bisection_hosts_bps": bisection.hosts.as_bps(),
         "bisection_halves": halves,
         "oversubscription": over.iter().map(|(tier, ratio)| json!({"tier": tier, "ratio": ratio})).collect::<Vec<_>>(),
-        "deadlock": deadlocks(net),
+        "deadlock": deadlocks(scenario),
         "caveats": scenario.caveats(),
         "notes": scenario.notes(),
         "network": columns(scenario),
@@ -74,8 +74,14 @@ const ROUTINGS: [(&str, Routing); 4] = [
 
 /// For every routing that the network can have, with its lanes and without: whether frames between any two hosts can wait for each
 /// other in a circle.
-fn deadlocks(net: &Network) -> Value {
+fn deadlocks(scenario: &ValidScenario) -> Value {
+    let net = scenario.network();
     let mut rows = Vec::new();
+    if scenario.settings().topology.table.is_some() {
+        let cycle = deadlock::check(net, scenario.routes()).err();
+        let why = cycle.as_ref().map(ToString::to_string);
+        rows.push(json!({"routing": "table", "lanes": 1, "free": cycle.is_none(), "why": why}));
+    }
     for (name, routing) in ROUTINGS {
         let routes = match Routes::new(net, routing) {
             Ok(routes) => routes,

@@ -5,6 +5,7 @@ mod capture;
 mod errors;
 mod functions;
 mod scenario;
+mod subnet;
 mod trace;
 mod watching;
 
@@ -85,6 +86,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
+    module.add_function(wrap_pyfunction!(subnet::import_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_authors, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton_credits, module)?)?;

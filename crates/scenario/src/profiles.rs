@@ -8,13 +8,15 @@ const BASE: &str = include_str!("profiles/base.toml");
 
 /// The values of a profile. Its texts become sources for messages; that of its own values is the first of the two.
 pub(crate) fn defaults(profile: Profile, sources: &mut Vec<Source>) -> Result<Node, Vec<Problem>> {
-    let own = profile.differences();
     let name = format!("profile {} (built in)", profile.name());
-    let mut defaults = Node::parse(own, sources.len())?;
-    sources.push(Source { name, text: own.to_owned() });
-    let base = Node::parse(BASE, sources.len())?;
-    sources.push(Source { name: "all profiles (built in)".to_owned(), text: BASE.to_owned() });
-    layers::fill(&mut defaults, &base, "");
+    let mut defaults = Node::parse(profile.differences(), sources.len())?;
+    sources.push(Source { name, text: profile.differences().to_owned() });
+    let below = profile.shared().map(|text| ("several profiles (built in)", text));
+    for (name, text) in below.into_iter().chain([("all profiles (built in)", BASE)]) {
+        let layer = Node::parse(text, sources.len())?;
+        sources.push(Source { name: name.to_owned(), text: text.to_owned() });
+        layers::fill(&mut defaults, &layer, "");
+    }
     Ok(defaults)
 }
 

@@ -44,10 +44,7 @@ fn the_word_says_how_packets_are_spread() {
 #[test]
 fn what_needs_one_way_or_order_is_refused() {
     let refused: [(&[&str], &[&str]); 4] = [
-        (
-            &["topology.routing=d-mod-k"],
-            &["chooses among the ways of ecmp", "topology.routing = \"d-mod-k\""],
-        ),
+        (&["topology.routing=d-mod-k"], &["chooses among several ways", "topology.routing = \"d-mod-k\""]),
         (
             &["switch.queueing=combined"],
             &["switch.load-balancing = \"spray\" does not work with switch.queueing = \"combined\""],

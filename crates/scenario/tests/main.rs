@@ -5,6 +5,7 @@ mod common;
 mod congestion_trees;
 mod deadlock;
 mod hostile;
+mod hpc_links;
 mod infiniband;
 mod isolation;
 mod isolation_errors;

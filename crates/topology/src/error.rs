@@ -238,6 +238,24 @@ pub enum RouteError {
         /// A host in another part.
         to: String,
     },
+    /// A table written out that does not say how a switch sends to a host.
+    #[error("the table has no port of {switch} for {host}, and packets for {host} come there; add a line")]
+    Missing {
+        /// The switch, or the host at the end of a way that is not the right one.
+        switch: String,
+        /// The destination.
+        host: String,
+    },
+    /// A table written out by which packets go round for ever.
+    #[error(
+        "by the table packets for {host} that leave {switch} come back to it; correct the lines that lead them round"
+    )]
+    Loop {
+        /// A switch on the way round.
+        switch: String,
+        /// The destination.
+        host: String,
+    },
     /// More distinct sets of equal-cost ports than a 16-bit id can tell apart (large random graphs).
     #[error(
         "the network has more than 65536 different sets of equal-cost ports; use the routing \"d-mod-k\""

@@ -167,6 +167,22 @@ impl Network {
         Ok(())
     }
 
+    /// The same if every switch takes so long with a frame: half of it is added to the delay of each of a switch's links, so that a path has
+    /// it once for each switch on it, and what goes to the next node and back has it, too.
+    #[must_use]
+    pub fn with_switch_latency(mut self, latency: Span) -> Self {
+        let half = latency / 2;
+        for index in 0..self.links.len() {
+            let Link { a, b, delay, .. } = self.links[index];
+            let more = [a, b].into_iter().filter(|&end| self.is_switch(end)).map(|_| half).sum::<Span>();
+            self.links[index].delay = delay + more;
+        }
+        for port in &mut self.ports {
+            port.delay = self.links[port.link as usize].delay;
+        }
+        self
+    }
+
     /// All nodes, by node index.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

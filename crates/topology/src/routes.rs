@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use crate::read::Entries;
 use crate::structured::{self, LaneTable};
 use crate::table::{Table, TableBuilder};
 use crate::{Network, RouteError};
@@ -84,6 +85,74 @@ impl Routes {
             }
         }
         Ok(Self { row, host_index, table: table.build(), lanes: None })
+    }
+
+    /// The tables that somebody wrote out: ports by switch and host, as [`crate::read::table`] reads them. A switch that nothing passes on its
+    /// way to a host needs no entry for it.
+    ///
+    /// # Errors
+    /// [`RouteError::Missing`] and [`RouteError::Loop`] name the switch, and from where to where a packet would come there.
+    pub fn from_entries(net: &Network, entries: &Entries) -> Result<Self, RouteError> {
+        let count = net.nodes().len() as u32;
+        let switches = (0..count).filter(|&node| net.is_switch(node));
+        let mut row = vec![None; count as usize];
+        let mut rows = 0;
+        for switch in switches {
+            row[switch as usize] = Some(rows);
+            rows += 1;
+        }
+        let mut table = TableBuilder::new(rows as usize, net.hosts().len());
+        for (&(switch, host), ports) in entries {
+            if let Some(row) = row[switch as usize] {
+                table.set(row, host, ports)?;
+            }
+        }
+        let host_index = (0..count).map(|node| net.host_index(node)).collect();
+        let routes = Self { row, host_index, table: table.build(), lanes: None };
+        let attachments: Vec<u32> = hosts_by_attachment(net).into_keys().collect();
+        for host in 0..net.hosts().len() as u32 {
+            routes.arrives(net, &attachments, host)?;
+        }
+        Ok(routes)
+    }
+
+    /// Follows every way to a host from the switches (and hosts) that others are at.
+    fn arrives(&self, net: &Network, attachments: &[u32], host: u32) -> Result<(), RouteError> {
+        let destination = net.hosts()[host as usize];
+        let mut mark = vec![Mark::New; net.nodes().len()];
+        mark[destination as usize] = Mark::Done;
+        for &start in attachments {
+            let mut stack = vec![(start, 0)];
+            while let Some((node, next)) = stack.last_mut() {
+                let (at, here) = (*node as usize, *node);
+                if *next == 0 && mark[at] == Mark::Done {
+                    stack.pop();
+                    continue;
+                }
+                let ports = if net.is_switch(here) { self.next_ports(here, host) } else { &[] };
+                if ports.is_empty() {
+                    let (switch, host) = (net.name(here).to_owned(), net.name(destination).to_owned());
+                    return Err(RouteError::Missing { switch, host });
+                }
+                mark[at] = Mark::Open;
+                let Some(&port) = ports.get(*next) else {
+                    mark[at] = Mark::Done;
+                    stack.pop();
+                    continue;
+                };
+                *next += 1;
+                let peer = net.ports(here)[usize::from(port)].peer;
+                match mark[peer as usize] {
+                    Mark::Done => {}
+                    Mark::New => stack.push((peer, 0)),
+                    Mark::Open => {
+                        let (switch, host) = (net.name(peer).to_owned(), net.name(destination).to_owned());
+                        return Err(RouteError::Loop { switch, host });
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The same routes without the lanes: packets stay on the one they begin on.
@@ -171,6 +240,14 @@ impl Routes {
     pub fn memory(&self) -> usize {
         self.table.bytes() + 16 * self.row.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.bytes())
     }
+}
+
+/// How far a node has been followed.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    New,
+    Open,
+    Done,
 }
 
 /// Links from every node to `from`; `None` where there is no way. Hosts are ends, never passed through: they have

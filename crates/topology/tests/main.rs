@@ -6,4 +6,5 @@ mod multistage;
 mod network;
 mod routing;
 mod structured;
+mod subnet;
 mod xgft;

@@ -252,11 +252,11 @@ mod params {
         /// The most that one decrease takes of the window. All profiles: 0.5 (not published; csg-htsim's Swift, which calls it a guess).
         #[schemars(range(min = 0.0, max = 1.0))]
         pub max_mdf: f64,
-        /// Target delay without hops and small windows. auto: 2 `hop` (ours: one hop has two links; Swift paper §5.1 tunes it to its hosts, 15 to 70 us).
+        /// Target delay without hops and small windows. auto: 2 `hop` (ours: one hop has two links; Swift paper §5.1 tunes it to its hosts, 15 to 70 us). slingshot-like: 2 us (2 hops).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub base_target: AutoOr<Span>,
         /// Target delay per switch on the path. auto: the longest unloaded round trip divided by the links of its path, so that the target is one such share
-        /// above it (ours; the paper gives no number).
+        /// above it (ours; the paper gives no number). slingshot-like: 1 us (an idealisation: a switch, a packet and 100 m of cable).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub hop: AutoOr<Span>,
         /// `fs_range`: most that a small window adds to the target. auto: 5 `base-target` (not published; csg-htsim's Swift).
@@ -272,10 +272,10 @@ mod params {
         #[schemars(range(min = 0.0, max = 1.0))]
         pub min_window: f64,
         /// The window of a new flow, on the wire. auto: the bandwidth-delay product of the fastest host link and the longest unloaded round trip
-        /// (ours: `RoCE` starts at line rate).
+        /// (ours: `RoCE` starts at line rate). slingshot-like: 128 KiB (an idealisation: a round trip across a dragonfly with global links of 100 m).
         #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
         pub window: AutoOr<Bytes>,
-        /// The largest window. auto: 4 bandwidth-delay products (ours).
+        /// The largest window. auto: 4 bandwidth-delay products (ours). slingshot-like: 128 KiB (as `window`).
         #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
         pub max_window: AutoOr<Bytes>,
     }

@@ -31,13 +31,15 @@ pub enum CreditStart {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Credits {
     /// What one credit stands for; a packet takes whole ones. hpc: 16 B, a flit (reconstructed: the PFT paper does not say; its 100 Gbps at
-    /// 700 MHz are 142.9 bit in a cycle, 16 B and 2 B of link overhead); the other profiles: 64 B (InfiniBand specification).
+    /// 700 MHz are 142.9 bit in a cycle, 16 B and 2 B of link overhead); ndr: 128 B, xdr: 256 B (reconstructed: links negotiate the size of a credit, says the release note of
+    /// Quantum's firmware 27.2007.0300); the other profiles: 64 B (InfiniBand specification).
     /// A power of two.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4096B"))]
     pub unit: Quantity<Bytes>,
     /// Buffer of each ingress port, of switches and of hosts; the VLs that carry traffic have equal shares of it, in whole credits.
     /// hpc: 64 KiB, 4096 flits (reconstructed: the PFT paper does not say; the curves of its Fig. 1(a) for n = 10 to 12 are the same on
-    /// fewer); the other profiles: 280 KB (TCD paper §3.1).
+    /// fewer); edr, hdr: 128 KiB, ndr: 256 KiB, xdr: 512 KiB (2048 credits, the most that the counters of the InfiniBand specification tell
+    /// apart; what switches have is not published); slingshot-like: 128 KiB (as hdr); the other profiles: 280 KB (TCD paper §3.1).
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "100GB"))]
     pub buffer: Quantity<Bytes>,
     /// What must be free before a packet starts. hpc: full (reconstructed: the PFT paper does not say; it takes a credit for a
@@ -45,7 +47,8 @@ pub struct Credits {
     /// every packet of 8 B pass there. So congestion hardly delayed them, unlike the paper's "heavy network congestion"); the
     /// other profiles: packet (InfiniBand specification).
     pub start: CreditStart,
-    /// When credits go back. hpc: at-once (PFT paper, section III-A: for each slot that is freed); the other profiles: periodic
+    /// When credits go back. hpc: at-once (PFT paper, section III-A: for each slot that is freed); edr, hdr, ndr, xdr, slingshot-like: at-once (reconstructed: how
+    /// often switches send updates is not published); the other profiles: periodic
     /// (InfiniBand specification; TCD paper §2.1).
     pub returned: Returned,
     /// periodic: Tc, the time between two updates of a link. All profiles: 50 µs; open in the TCD paper, which bounds it by

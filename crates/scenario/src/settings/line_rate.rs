@@ -12,7 +12,8 @@ use crate::quantity::Quantity;
 pub struct LineRate {
     /// The rate of links for which the profile's values are meant. authors, ideal: 40 Gbps (TCD paper §5); infiniband: 32 Gbps
     /// (the data rate of the TCD paper's 40 Gbps); hpcc-ns3, roce: 100 Gbps (`run.py`); isolation: 100 Gbps (ICI paper, section
-    /// 4.1); endpoint: 102.4 Gbps (EC paper, section III); hpc: 100 Gbps (PFT paper, section IV).
+    /// 4.1); endpoint: 102.4 Gbps (EC paper, section III); hpc: 100 Gbps (PFT paper, section IV); edr: 100 Gbps, hdr: 200 Gbps,
+    /// ndr: 400 Gbps, xdr: 800 Gbps (InfiniBand specification, four lanes); slingshot-like: 200 Gbps (De Sensi et al., SC 2020, section II).
     #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
     pub meant_for: Quantity<Rate>,
     /// Whether the profile's values grow with the rate of links: `switch.detector.kmin` and `kmax` with that of the egress port;

@@ -85,11 +85,22 @@ pub enum Profile {
     /// A network of the kind that the PFT paper measures in: 100 Gbps, credits that come back at once in flits of 16 B, virtual output
     /// queues, cut-through, one virtual lane, no congestion control. `host.throttle.kind` = pft throttles its hosts.
     Hpc,
+    /// InfiniBand EDR, 100 Gbps of data: credits, packets of 4096 B, FECN and IB CC, one way to each destination, 90 ns a switch.
+    Edr,
+    /// InfiniBand HDR, 200 Gbps of data: the same with adaptive routing, 130 ns a switch.
+    Hdr,
+    /// InfiniBand NDR, 400 Gbps of data: as hdr, with larger credits.
+    Ndr,
+    /// InfiniBand XDR, 800 Gbps of data: as hdr, with larger credits.
+    Xdr,
+    /// An idealisation of HPE Slingshot (De Sensi et al., SC 2020): 200 Gbps, 350 ns a switch, adaptive routing, credits. A window by
+    /// delay (Swift) stands for its congestion control, which is not published.
+    SlingshotLike,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Roce,
         Self::Authors,
         Self::Ideal,
@@ -98,6 +109,11 @@ impl Profile {
         Self::Isolation,
         Self::Endpoint,
         Self::Hpc,
+        Self::Edr,
+        Self::Hdr,
+        Self::Ndr,
+        Self::Xdr,
+        Self::SlingshotLike,
     ];
 
     /// The name in scenario files.
@@ -111,6 +127,11 @@ impl Profile {
             Self::Isolation => "isolation",
             Self::Endpoint => "endpoint",
             Self::Hpc => "hpc",
+            Self::Edr => "edr",
+            Self::Hdr => "hdr",
+            Self::Ndr => "ndr",
+            Self::Xdr => "xdr",
+            Self::SlingshotLike => "slingshot-like",
         }
     }
 
@@ -125,6 +146,21 @@ impl Profile {
             Self::Isolation => include_str!("../profiles/isolation.toml"),
             Self::Endpoint => include_str!("../profiles/endpoint.toml"),
             Self::Hpc => include_str!("../profiles/hpc.toml"),
+            Self::Edr => include_str!("../profiles/edr.toml"),
+            Self::Hdr => include_str!("../profiles/hdr.toml"),
+            Self::Ndr => include_str!("../profiles/ndr.toml"),
+            Self::Xdr => include_str!("../profiles/xdr.toml"),
+            Self::SlingshotLike => include_str!("../profiles/slingshot-like.toml"),
+        }
+    }
+
+    /// What it shares with others, between its own values and what all start from.
+    pub(crate) const fn shared(self) -> Option<&'static str> {
+        match self {
+            Self::Edr | Self::Hdr | Self::Ndr | Self::Xdr => {
+                Some(include_str!("../profiles/infiniband-today.toml"))
+            }
+            _ => None,
         }
     }
 }

@@ -113,7 +113,8 @@ pub struct Switch {
     pub preset: Option<SwitchPreset>,
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
     /// place. With flow-control = credits only what is not under credits, the control priority first of all, shares it: the rest
-    /// has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc: 9 MB (default of ns3-rdma); hpcc-ns3,
+    /// has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc, edr, hdr, ndr, xdr,
+    /// slingshot-like: 9 MB (default of ns3-rdma); hpcc-ns3,
     /// roce: 32 MiB (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by
     /// `port-buffer`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
@@ -128,21 +129,30 @@ pub struct Switch {
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); roce: output (a shared memory); infiniband:
     /// voq (TCD authors' flit-level model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at
     /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint:
-    /// output (the EC authors' public simulator, commit 6ef0eb3).
+    /// output (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: voq (as infiniband); slingshot-like: voq (De Sensi
+    /// et al., SC 2020, section II: requests wait for their output port at the input).
     pub queueing: Queueing,
     /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3, roce: store-and-forward (both ns-3 simulators);
     /// infiniband: cut-through (TCD authors' flit-level model); hpc: cut-through (reconstructed: the PFT paper does not say; what routers of
     /// such networks do); isolation: store-and-forward (reconstructed: the ICI paper does not
-    /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3).
+    /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: cut-through (product briefs: less
+    /// than a packet's time); slingshot-like: cut-through (as hdr).
     pub switching: Switching,
     /// cut-through: bytes that must have come in before a packet goes on. endpoint: 32 B (one flit of the EC authors' public
     /// simulator, commit 6ef0eb3); hpc: 32 B (reconstructed: `packet.header`); the other profiles: 20 B (local route header 8 B and base transport header 12 B, InfiniBand
     /// specification).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub header: Quantity<Bytes>,
+    /// How long a switch takes with a frame besides waiting for its header and sending it: half of it is added to the delay of each of the
+    /// switch's links. So paths, base round trips and credit loops have it. edr: 90 ns (product brief of Switch-IB 2); hdr: 130 ns
+    /// (product brief of Quantum); ndr, xdr: 130 ns (as hdr; nothing is published); slingshot-like: 350 ns (De Sensi et al., SC 2020,
+    /// section II); the other profiles: 0 (their sources have none, or count it as delay of links).
+    #[schemars(extend("x-maximum" = "1ms"))]
+    pub latency: Quantity<Span>,
     /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); roce: pfc; infiniband:
     /// credits (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric);
-    /// hpc: credits (PFT paper, section III-A).
+    /// hpc: credits (PFT paper, section III-A); edr, hdr, ndr, xdr: credits (InfiniBand specification); slingshot-like: credits (an
+    /// idealisation).
     pub flow_control: FlowControl,
     /// Which queue of a port sends next. isolation: deficit (reconstructed: the ICI paper speaks of traffic class weights); the
     /// other profiles: round-robin (authors' release; the HPCC simulator; TCD authors' flit-level model).
@@ -151,8 +161,10 @@ pub struct Switch {
     /// where its number is 0). All profiles: 7.
     #[schemars(range(max = 7))]
     pub control_priority: u8,
-    /// Which of several equally short ways data takes; they are those of topology.routing = ecmp. ACKs and CNPs always go by their flow.
-    /// All profiles: ecmp (all the papers' simulators).
+    /// Which of several equally short ways data takes; they are those of topology.routing = ecmp or minimal. ACKs and CNPs always go by
+    /// their flow. hdr, ndr, xdr: adaptive (product briefs of Quantum switches), slingshot-like: adaptive (De Sensi et al., SC 2020,
+    /// section II), both without those ways that are longer, and ecmp where topology.routing leaves no choice; edr: ecmp (a table has one
+    /// port for a destination); the other profiles: ecmp (all the papers' simulators).
     pub load_balancing: LoadBalancing,
     /// load-balancing = ecmp: the hash of a flow. All profiles: salted; five-tuple is that of the authors' release.
     pub ecmp_hash: EcmpHash,

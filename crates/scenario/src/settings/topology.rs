@@ -11,9 +11,14 @@ use crate::quantity::Quantity;
 #[schemars(deny_unknown_fields)]
 pub struct Topology {
     /// Which paths there are, and which of them is chosen. Default ecmp, as in the TCD authors' and the HPCC simulator; in a torus and
-    /// a mesh dimension-order, in a dragonfly minimal.
+    /// a mesh dimension-order, in a dragonfly minimal; with `table` that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Routing>,
+    /// routing = table: a file of forwarding tables, relative to the folder of the scenario file. Each line has a switch, the node behind one
+    /// of its ports (`spine0`, or `spine0:1` of several links), and the hosts that this port leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub table: Option<String>,
     /// Credits: whether packets change their virtual lane where their routing asks for it, so that they cannot wait for each other in
     /// a circle: dimension-order in a torus, minimal in a dragonfly. Packets of priority p then also use virtual lane p + 1. Default
     /// true under credits with such a routing.
@@ -43,6 +48,9 @@ pub enum Routing {
     DimensionOrder,
     /// Dragonfly: within the group, one global link, within the other group. By a hash of the flow where several do.
     Minimal,
+    /// As the file `topology.table` says, as subnet managers fill the tables of switches. Of several ports for one host the flow's hash takes
+    /// one.
+    Table,
 }
 
 impl Topology {
@@ -50,6 +58,7 @@ impl Topology {
     pub const fn routes_by(&self) -> Routing {
         match (self.routing, &self.shape) {
             (Some(routing), _) => routing,
+            (None, _) if self.table.is_some() => Routing::Table,
             (None, Shape::Torus { .. } | Shape::Mesh { .. }) => Routing::DimensionOrder,
             (None, Shape::Dragonfly { .. }) => Routing::Minimal,
             (None, _) => Routing::Ecmp,
@@ -367,6 +376,10 @@ pub enum Shape {
         /// Names of the switches.
         #[serde(default)]
         switches: Vec<String>,
+        /// Whether several links may join two nodes. Default false: a second one is taken for a mistake. Ports have names such as
+        /// leaf0->spine0:1 then.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        parallel_links: bool,
         /// The links.
         links: Vec<Edge>,
     },

@@ -372,7 +372,8 @@ pub enum Workload {
         /// The test allreduce.
         #[serde(default)]
         allreduce: AllreduceTest,
-        /// Which tests there are; their order is always that of GPCNeT. Default all three (GPCNeT 1.3).
+        /// Which tests there are; their order is always that of GPCNeT. Default all three (GPCNeT 1.3). None, with isolated = false: the
+        /// congestors run alone, to the end of the run (`run.until`).
         #[serde(default = "tests")]
         tests: Vec<NetworkTest>,
         /// Whether the tests run alone, before there are congestors. Default true (GPCNeT 1.3).

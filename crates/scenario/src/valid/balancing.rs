@@ -4,7 +4,21 @@ use backwater_fabric::Balancing;
 use backwater_topology::{Network, Routes};
 
 use super::Context;
-use crate::settings::LoadBalancing;
+use crate::document::{Node, at};
+use crate::settings::{LoadBalancing, Routing, Settings};
+
+/// Whether these routes leave switches a choice among ways of a flow.
+pub(super) const fn leaves_choice(routing: Routing) -> bool {
+    matches!(routing, Routing::Ecmp | Routing::Minimal)
+}
+
+/// Writes out what follows from other values: a profile's spreading is for routes with several ways.
+pub(super) fn fill(settings: &mut Settings, written: &Node) {
+    let said = written.get("switch").is_some_and(|switch| switch.get("load-balancing").is_some());
+    if !said && !leaves_choice(settings.topology.routes_by()) {
+        settings.switch.load_balancing = LoadBalancing::Ecmp;
+    }
+}
 
 /// How they do it. What does not go together with it is in [`super::compatibility`].
 pub(super) fn balancing(context: &mut Context<'_>, fabric: Option<(&Network, &Routes)>) -> Balancing {
@@ -15,7 +29,9 @@ pub(super) fn balancing(context: &mut Context<'_>, fabric: Option<(&Network, &Ro
         LoadBalancing::Flowlet => Balancing::Flowlet { gap: switch.flowlet_gap.0 },
         LoadBalancing::Adaptive => Balancing::Adaptive,
     };
+    let profile = context.scenario.of_profile(&at!["switch", "load-balancing"]);
     if let Some((network, routes)) = fabric
+        && !profile
         && !has_choice(network, routes)
     {
         let caveat = "without effect with one way from each switch to each host: switch.{load-balancing}";

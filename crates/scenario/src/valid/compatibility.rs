@@ -1,6 +1,7 @@
 //! What does not go together: a row for each two choices that no switch, host or queue pair can have at once, and why. What a single value
 //! must keep to stands beside what reads it.
 use super::Context;
+use super::balancing::leaves_choice;
 use super::cc::below;
 use super::combined::is_combined;
 use super::idle::is;
@@ -8,7 +9,7 @@ use super::is_put;
 use crate::document::Step;
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt, MarkBasis,
-    OnOverflow, Queueing, Routing, Settings, Switching, ThresholdKind, ThrottleKind, Traffic, Workload,
+    OnOverflow, Queueing, Settings, Switching, ThresholdKind, ThrottleKind, Traffic, Workload,
 };
 
 /// Two choices of a scenario.
@@ -160,13 +161,16 @@ const CLASHES: [Clash; 17] = [
     },
     Clash {
         at: &["switch", "load-balancing"],
-        both: |it| balances(it) && it.topology.routes_by() != Routing::Ecmp,
+        both: |it| balances(it) && !leaves_choice(it.topology.routes_by()),
         message: |it| {
             let here = is("topology.routing", it.topology.routes_by());
-            format!("{} chooses among the ways of ecmp, and here {here}", balancing(it))
+            format!(
+                "{} chooses among several ways, and here {here} has one for each destination",
+                balancing(it)
+            )
         },
-        label: "needs all shortest ways",
-        help: "write topology.routing = \"ecmp\", or switch.load-balancing = \"ecmp\"",
+        label: "needs several ways",
+        help: "write topology.routing = \"ecmp\" (in a dragonfly \"minimal\"), or switch.load-balancing = \"ecmp\"",
     },
     Clash {
         at: &["switch", "load-balancing"],

@@ -234,6 +234,7 @@ fn fill(settings: &mut Settings, written: &Node) {
     settings.topology.routing = Some(settings.topology.routes_by());
     put::fill(settings);
     overflow::fill(settings, written);
+    balancing::fill(settings, written);
     combined::fill(settings, written);
     detector::fill(settings, written);
     cc::fill(settings);

@@ -5,8 +5,13 @@ use super::Context;
 use crate::document::at;
 use crate::settings::{self, Edge, FlowControl, Shape};
 
-/// The network that `[topology]` describes.
+/// The network that `[topology]` describes, with the latency of its switches.
 pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
+    let latency = context.settings.switch.latency.0;
+    graph(context).map(|network| network.with_switch_latency(latency))
+}
+
+fn graph(context: &mut Context<'_>) -> Option<Network> {
     let outcome = match &context.settings.topology.shape {
         Shape::TcdFigure2 { rate, delay, source_rate, fairness_hosts } => {
             generate::tcd_figure_2(rate.0, delay.0, source_rate.map(|rate| rate.0), *fairness_hosts)
@@ -73,7 +78,7 @@ pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
             generate::grid(sizes, false, *hosts_per_switch, [rate.0, switch_rate.unwrap_or(*rate).0], delay.0)
         }
         Shape::Hpcc { file } => return hpcc(context, file),
-        Shape::Edges { hosts, switches, links } => {
+        Shape::Edges { hosts, switches, parallel_links, links } => {
             let edge = |link: &Edge| generate::Edge {
                 a: link.a.clone(),
                 b: link.b.clone(),
@@ -81,7 +86,12 @@ pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
                 delay: link.delay.0,
             };
             let links: Vec<_> = links.iter().map(edge).collect();
-            generate::from_edges(hosts, switches, &links)
+            let make = if *parallel_links {
+                generate::from_parallel_edges::<String>
+            } else {
+                generate::from_edges::<String>
+            };
+            make(hosts, switches, &links)
         }
     };
     outcome.map_err(|error| report(context, &error)).ok()
@@ -114,12 +124,21 @@ fn hpcc(context: &mut Context<'_>, file: &str) -> Option<Network> {
 
 /// The forwarding tables.
 pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Routes> {
-    let routing = match context.settings.topology.routes_by() {
+    let topology = &context.settings.topology;
+    let routing = match topology.routes_by() {
         settings::Routing::Ecmp => Routing::Ecmp,
         settings::Routing::DModK => Routing::DModK,
         settings::Routing::DimensionOrder => Routing::DimensionOrder,
         settings::Routing::Minimal => Routing::Minimal,
+        settings::Routing::Table => return written_out(context, network),
     };
+    if topology.table.is_some() {
+        let message =
+            "topology.table is a file of forwarding tables, and here topology.routing does not go by it";
+        let help = "leave topology.routing out, or remove this line";
+        context.report(&at!["topology", "table"], message.to_owned(), "not read", help);
+        return None;
+    }
     match Routes::new(network, routing) {
         Ok(routes) => Some(lanes(context, routes)),
         Err(RouteError::Structure { routing, wanted }) => {
@@ -132,6 +151,34 @@ pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Rou
         Err(error) => {
             let help = "every host must be able to reach every other host";
             context.report(&at!["topology"], error.to_string(), "in this network", help);
+            None
+        }
+    }
+}
+
+/// Those of the file that `topology.table` names.
+fn written_out(context: &mut Context<'_>, network: &Network) -> Option<Routes> {
+    let Some(file) = context.settings.topology.table.clone() else {
+        let help = "add topology.table = \"FILE\", or choose \"ecmp\" or \"d-mod-k\"";
+        let message = "topology.routing = \"table\" needs the file of the tables".to_owned();
+        context.report(&at!["topology", "routing"], message, "which file?", help);
+        return None;
+    };
+    let path = at!["topology", "table"];
+    let text = context.read_text(&path, &file)?;
+    let entries = match read::table(&text, network) {
+        Ok(entries) => entries,
+        Err(error) => {
+            let help = "each line is: a switch, the node behind one of its ports, and the hosts that this port leads to";
+            context.report(&path, format!("{file:?}, {error}"), "this file", help);
+            return None;
+        }
+    };
+    match Routes::from_entries(network, &entries) {
+        Ok(routes) => Some(lanes(context, routes)),
+        Err(error) => {
+            let help = "packets of every host must reach every other host by the ports of this file";
+            context.report(&path, format!("{file:?}: {error}"), "this file", help);
             None
         }
     }

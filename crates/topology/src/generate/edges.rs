@@ -25,7 +25,27 @@ pub fn from_edges<S: AsRef<str>>(
     switches: &[S],
     edges: &[Edge],
 ) -> Result<Network, TopologyError> {
-    let mut b = Builder::new();
+    build(hosts, switches, edges, Builder::new())
+}
+
+/// The same; several links may join two nodes.
+///
+/// # Errors
+/// As [`from_edges`].
+pub fn from_parallel_edges<S: AsRef<str>>(
+    hosts: &[S],
+    switches: &[S],
+    edges: &[Edge],
+) -> Result<Network, TopologyError> {
+    build(hosts, switches, edges, Builder::with_parallel_links())
+}
+
+fn build<S: AsRef<str>>(
+    hosts: &[S],
+    switches: &[S],
+    edges: &[Edge],
+    mut b: Builder,
+) -> Result<Network, TopologyError> {
     let mut index = std::collections::BTreeMap::new();
     for name in hosts {
         index.insert(name.as_ref(), b.host(name.as_ref()));

@@ -19,7 +19,7 @@ mod xgft;
 pub use clos::{Clos, clos};
 pub use dragonfly::{Dragonfly, dragonfly};
 pub use dumbbell::dumbbell;
-pub use edges::{Edge, from_edges};
+pub use edges::{Edge, from_edges, from_parallel_edges};
 pub use fat_tree::{fat_tree, fat_tree_pod};
 pub use grid::grid;
 pub use k_ary_n_tree::k_ary_n_tree;

@@ -115,7 +115,10 @@ fn advice(key: &str) -> (&'static str, &'static str) {
             "choose another congestor-share (GPCNeT has 0.8), name more hosts, or fewer kinds of congestors",
         ),
         "congestors" => ("each kind once", "for no congestors at all write congested = false"),
-        "tests" => ("needs a test", "for example tests = [\"latency\"]"),
+        "tests" => (
+            "needs a test",
+            "for example tests = [\"latency\"]; for the congestors alone write isolated = false, and run.until",
+        ),
         "congested" => ("needs one of the two", "set isolated = true, congested = true or both"),
         "rings" => ("too many calls", "lower rings, or bandwidth.messages"),
         _ => ("not allowed", "choose a smaller number"),

@@ -103,7 +103,7 @@ pub struct Gpcnet {
     pub latency: Option<RingTest>,
     /// Bandwidth: what is timed is a turn with a barrier of the slice after its messages.
     pub bandwidth: Option<RingTest>,
-    /// Allreduce.
+    /// Allreduce. Without any test the congestors run alone, to the end of the run.
     pub allreduce: Option<SumTest>,
     /// Whether to run the tests without congestors.
     pub isolated: bool,
@@ -187,7 +187,8 @@ impl Gpcnet {
             "none, or one twice: name at least one kind, and each of them once".to_owned(),
         );
         let tests = self.latency.is_some() || self.bandwidth.is_some() || self.allreduce.is_some();
-        need(tests, "tests", "none: name at least one of latency, bandwidth, allreduce".to_owned());
+        let what = "none, and isolated: name at least one of latency, bandwidth, allreduce";
+        need(tests || !self.isolated, "tests", what.to_owned());
         let measured = self.isolated || self.congested;
         need(measured, "congested", "false, and isolated too: nothing is left to measure".to_owned());
         let rung = self.latency.is_some() || self.bandwidth.is_some();

@@ -317,6 +317,17 @@ fn without_congestors_or_without_a_phase_the_rest_is_the_same() {
 }
 
 #[test]
+fn without_tests_the_congestors_run_alone() {
+    let nothing = Gpcnet { isolated: false, latency: None, bandwidth: None, allreduce: None, ..small() };
+    assert!(nothing.check(10).is_empty());
+    let application = nothing.application(10, 0, 5);
+    assert!(application.series.is_empty());
+    let done = run(&application);
+    assert!(of_role(&application, "test").iter().all(|rank| done[*rank as usize].ended));
+    assert!(of_role(&application, "incast").iter().any(|rank| !done[*rank as usize].sent.is_empty()));
+}
+
+#[test]
 fn another_seed_or_entry_places_and_rings_differently() {
     let one = |group, seed| small().application(20, group, seed);
     assert_eq!(one(0, 1), one(0, 1));

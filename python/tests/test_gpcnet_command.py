@@ -35,6 +35,10 @@ blame = false
 """
 
 
+#: 30 hosts of 8 ranks: 24 congest, six of each kind.
+CROWDED = ["--set", "topology.hosts=30", "--set", "traffic.g.ranks-per-host=8"]
+
+
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
@@ -99,6 +103,43 @@ def test_a_test_that_was_not_over_when_the_run_ended_is_left_out_and_named(
     assert "Alltoall" not in told
     assert main([*cut, "run.until=1us"]) == Exit.BAD_INPUT
     assert "no test of GPCNeT came to its end" in capsys.readouterr().err
+
+
+def test_blame_names_the_congestors_as_those_who_feed_the_roots(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["gpcnet", small, "--quick", "--schemes", "none", "--blame", *CROWDED]
+    assert main(words) == Exit.OK
+    told = capsys.readouterr().out
+    assert "Blame under none, seed 1" in told
+    assert "Who fed the congestion roots" in told
+    truth = json.loads(_json(words, capsys))["blame"]["none"]
+    roles = {row["role"]: row for row in truth["roles"]}
+    # Of six nodes of an incast five have 8 ranks that send 4 KiB each to the sixth: 160 KiB at once, and K is 32 KiB.
+    assert roles["incast"]["culprits"] == 5 * 8
+    assert sum(row["share"] for row in roles.values()) == pytest.approx(1)
+    # What is above K at once is what congestors send, as tests wait for each other after two messages.
+    assert roles["test"]["share"] < 0.5
+
+
+def test_congestors_alone_run_without_tests_for_a_millisecond(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["gpcnet", small, "--schemes", "none", "--congestors-alone", "--blame", "--out", "alone", *CROWDED]
+    assert main(words) == Exit.OK
+    told = capsys.readouterr().out
+    assert "Congestion Tests alone" in told
+    assert "the congestors alone, all kinds at the same time" in told
+    assert "Key Results" not in told
+    (run,) = Results.find("alone")
+    assert run.meta["sim_time_ps"] == 1_000_000_000
+    assert not run.has("timings")
+    truth = {row["role"]: row for row in json.loads(_json(words, capsys))["blame"]["none"]["roles"]}
+    # Nobody tests, so congestors have all of the roots.
+    assert truth.get("test", {"share": 0})["share"] == 0
+    assert main([*words, "--plot", "alone.png"]) == Exit.BAD_INPUT
+    assert "--plot draws the tests" in capsys.readouterr().err
+
+
+def _json(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main([*words, "--json"]) == Exit.OK
+    return capsys.readouterr().out
 
 
 def test_compare_has_no_completion_times_of_channels(small: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,17 @@ def quick(entry: Mapping[str, Any]) -> list[str]:
     return [f"traffic.{name}.{key}={value}" for key, value in QUICK.items() if _at(entry, key) > value]
 
 
+#: How long congestors run alone if nothing says so.
+ALONE = "1ms"
+
+
+def alone(entry: Mapping[str, Any], until: object) -> list[str]:
+    """Overrides by which the congestors of this traffic entry run alone, for `ALONE` unless the run has an end."""
+    name = entry["name"]
+    end = [] if until is not None else [f"run.until={ALONE}"]
+    return [f"traffic.{name}.tests=[]", f"traffic.{name}.isolated=false", *end]
+
+
 def _at(entry: Mapping[str, Any], key: str) -> int:
     value: Any = entry
     for part in key.split("."):
@@ -36,6 +47,10 @@ def _at(entry: Mapping[str, Any], key: str) -> int:
 
 def lines(entry: Mapping[str, Any]) -> list[str]:
     """What differs from GPCNeT's defaults in a resolved traffic entry, one line each."""
+    if not entry.get("tests", True):
+        kinds = ", ".join(entry.get("congestors", CONGESTORS))
+        together = f"the congestors alone, all kinds at the same time: {kinds} (GPCNeT: one after the other, for 10 s)"
+        return [line for line in (together, _sizes(entry), _costs(entry)) if line]
     found = [
         _loops("random rings of latency and of bandwidth", _at(entry, "rings"), 30),
         _loops("latency: turns in each ring", _at(entry, "latency.timed"), 200),

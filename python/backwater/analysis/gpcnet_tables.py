@@ -23,8 +23,8 @@ _TITLES: Mapping[Phase, str] = {
 def text(seeds: Sequence[Measured], *, verbose: bool = False) -> str:
     """The tables that GPCNeT prints, of one run or of the means over several seeds.
 
-    `verbose` adds the columns of GPCNeT's verbose build. The congestors are those that ran beside the tests: they are
-    not measured alone.
+    `verbose` adds the columns of GPCNeT's verbose build. The congestors are those that ran beside the tests, or all
+    kinds together if there are no tests.
     """
     first = seeds[0]
     parts = []
@@ -35,7 +35,8 @@ def text(seeds: Sequence[Measured], *, verbose: bool = False) -> str:
             parts.append(_table(title, _headings(verbose=verbose), rows))
     if first.congestors:
         rows = [_congestor(seeds, number, verbose=verbose) for number in range(len(first.congestors))]
-        parts.append(_table("Congestion Tests running with Network Tests", _headings(verbose=verbose), rows))
+        title = f"Congestion Tests {'running with Network Tests' if first.tests else 'alone'}"
+        parts.append(_table(title, _headings(verbose=verbose), rows))
     every = [(test.name, factors(seeds, test.key)) for test in first.tests]
     shown = [(name, found) for name, found in every if found is not None]
     return "\n\n".join([*parts, *([_key_results(shown)] if shown else [])])
@@ -115,7 +116,8 @@ def ranking(runs: Mapping[str, Sequence[Measured]], baselines: Mapping[str, str]
     names = sorted(runs, key=lambda name: geometric_mean(runs[name]))
     seeds = len(next(iter(runs.values())))
     over = f", mean of {seeds} seeds ± 95 % confidence interval" if seeds > 1 else ""
-    found = [_impacts(runs, names, over), _absolute(runs, names, baselines, over)]
+    tested = bool(runs[names[0]][0].tests)
+    found = [_impacts(runs, names, over), _absolute(runs, names, baselines, over)] if tested else []
     return [*found, *([_moved(runs, names, over)] if runs[names[0]][0].congestors else [])]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater._core import ScenarioError
-from backwater.analysis import gpcnet, gpcnet_profile, gpcnet_tables
+from backwater.analysis import gpcnet, gpcnet_blame, gpcnet_profile, gpcnet_tables
 from backwater.analysis.gpcnet import Measured
 from backwater.common import atomic_files
 from backwater.common.late import pl
@@ -26,8 +26,9 @@ from backwater.scenario.schemes import Scheme
 
 #: The scenario that is run if none is named.
 SHIPPED = "gpcnet.toml"
-#: Tables without which nothing can be told of a run.
+#: Tables without which nothing can be told of a run: with tests, and of congestors alone.
 NEEDED = ("flows", "timings")
+NEEDED_ALONE = ("flows", "ranks")
 #: In a folder of several runs: which of them are of which scheme.
 FILE = "gpcnet.json"
 
@@ -41,9 +42,18 @@ def shipped() -> Path:
 
 
 def found_schemes(
-    file: Path, topology: Path | None, overrides: Sequence[str], only: Sequence[str], *, quick: bool
+    file: Path,
+    topology: Path | None,
+    overrides: Sequence[str],
+    only: Sequence[str],
+    *,
+    quick: bool,
+    alone: bool = False,
+    blame: bool = False,
 ) -> tuple[list[Scheme], list[str]]:
     """The schemes that are run, checked, and a sentence on each that is left out.
+
+    `alone`: the congestors without any test. `blame`: with what the ground truth needs.
 
     On another network a scheme that was not asked for by name may not fit: its buffers may be too small for longer
     links. Raises UsageError for a scenario without GPCNeT.
@@ -56,7 +66,10 @@ def found_schemes(
         scenario = topologies.on(scenario, topology)
         given = [*(f"traffic.{name}.hosts=*" for name in names), *given]
     entry = _entry(scenario, given)
-    given = [*(gpcnet_profile.quick(entry) if quick else ()), *given]
+    before = gpcnet_profile.quick(entry) if quick else []
+    if alone:
+        before += gpcnet_profile.alone(entry, scenario.resolve(given)["run"].get("until"))
+    given = [*before, *(gpcnet_blame.PROBES if blame else ()), *given]
     if topology is None or only:
         return schemes.of(scenario, given, only), []
     return _that_fit(scenario, given)

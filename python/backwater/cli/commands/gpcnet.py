@@ -6,9 +6,11 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from backwater.analysis import gpcnet as metrics
-from backwater.analysis import gpcnet_profile, gpcnet_tables, pictures, throttle
+from backwater.analysis import gpcnet_blame, gpcnet_profile, gpcnet_tables, pictures, throttle
+from backwater.analysis.blame import NEEDED, Blame, report
 from backwater.analysis.gpcnet import Measured
 from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
@@ -23,6 +25,9 @@ from backwater.experiments.store import RunFolders
 from backwater.results import Results
 from backwater.scenario import schemes as lists
 
+#: How many roots are printed, and rows for each; the time step of the score over time.
+_TOP, _BIN_PS = 3, 100_000_000
+
 
 def gpcnet(
     what: Path | None = None,
@@ -31,6 +36,8 @@ def gpcnet(
     topology: Path | None = None,
     schemes: str | None = None,
     quick: Flag = False,
+    blame: Flag = False,
+    congestors_alone: Flag = False,
     set_: Set = None,
     seeds: Count = 1,
     seed: Seed = None,
@@ -60,6 +67,11 @@ def gpcnet(
         Only these of the file's schemes: `none,PFT`.
     quick
         Fewer rings and turns, for a first look; what is scaled is printed.
+    blame
+        Record the ground truth, and print under each scheme which ports were congestion roots, and who fed them:
+        congestors of which kind, or tests. Costs space: see probe.budget.
+    congestors_alone
+        Run no tests, only the congestors, all kinds at the same time, for 1 ms if run.until says nothing else.
     set_
         Change a key under every scheme: `--set traffic.ranks-per-host=4`. May be given more than once.
     seeds
@@ -84,10 +96,11 @@ def gpcnet(
     """
     plot, paper = pictures.to_plot(plot, format_, width)
     if what is not None and what.is_dir():
-        if topology or schemes or quick or set_ or seed is not None or seeds != 1 or out or jobs:
+        if topology or schemes or quick or congestors_alone or set_ or seed is not None or seeds != 1 or out or jobs:
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
-        return _show(gpcnet_runs.of_folder(what), None, plot, paper, verbose=verbose, as_json=json_)
-    todo, kept, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, quick=quick)
+        return _show(gpcnet_runs.of_folder(what), None, plot, paper, verbose=verbose, blame=blame, as_json=json_)
+    asked = {"quick": quick, "alone": congestors_alone, "blame": blame}
+    todo, kept, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, asked)
     outcomes = run_missing(
         [job for by_scheme in todo.values() for job in by_scheme.values()],
         kept,
@@ -96,7 +109,8 @@ def gpcnet(
         warned=True,
     )
     complete = gpcnet_runs.complete(todo, kept)
-    code = _show(complete, kept.root, plot, paper, verbose=verbose, as_json=json_) if complete else Exit.OK
+    shown = {"verbose": verbose, "blame": blame, "as_json": json_}
+    code = _show(complete, kept.root, plot, paper, **shown) if complete else Exit.OK
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         done = sum(map(len, complete.values()))
@@ -114,18 +128,18 @@ def _plan(
     seeds: int,
     seed: int | None,
     out: Path | None,
-    *,
-    quick: bool,
+    asked: Mapping[str, bool],
 ) -> tuple[dict[int, dict[str, Job]], RunFolders, bool]:
     """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
-    found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, quick=quick)
+    found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, **asked)
     for line in left_out:
         print(line, file=sys.stderr)
-    words = [Path(found[0].scenario.origin).stem, *(["quick"] if quick else [])]
+    words = [Path(found[0].scenario.origin).stem, *(word for word in ("quick", "alone") if asked[word])]
     root = out or Path("results/gpcnet") / "-".join(words)
-    kept = RunFolders(root, gpcnet_runs.NEEDED)
+    needed = gpcnet_runs.NEEDED_ALONE if asked["alone"] else gpcnet_runs.NEEDED
+    kept = RunFolders(root, (*needed, *(NEEDED if asked["blame"] else ())))
     todo = comparison.plan(found, lists.numbers(found, seed, seeds), kept)
     if len(found) > 1:
         comparison.check_traffic(found, next(iter(todo)))
@@ -140,20 +154,30 @@ def _show(
     paper: Paper,
     *,
     verbose: bool,
+    blame: bool,
     as_json: bool,
 ) -> int:
     """Print everything, write what `root` and `plot` ask for."""
     measured = gpcnet_runs.measure(runs)
+    if plot is not None and not next(iter(measured.values()))[0].tests:
+        raise UsageError("--plot draws the tests, and here congestors ran alone; leave it out, or run the tests, too")
     first = next(iter(runs.values()))[0]
     profile = gpcnet_profile.lines(metrics.entry(first))
     written = gpcnet_runs.write(root, runs, measured) if root is not None else []
     if plot is not None:
         written.append(paper.draw("gpcnet_picture", runs, measured, plot))
     caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
+    truths = {name: Blame(seeds[0]) for name, seeds in runs.items()} if blame else {}
     if as_json:
         rows = gpcnet_runs.rows(runs, measured)
         ranks = {name: _finite(gpcnet_tables.geometric_mean(seeds)) for name, seeds in measured.items()}
-        print(json.dumps({"profile": profile, "rows": rows, "geometric_mean": ranks, "caveats": caveats}, indent=2))
+        told: dict[str, Any] = {"profile": profile, "rows": rows, "geometric_mean": ranks, "caveats": caveats}
+        if blame:
+            told["blame"] = {
+                name: {**report.values(truth, _BIN_PS), "roles": gpcnet_blame.values(truth)}
+                for name, truth in truths.items()
+            }
+        print(json.dumps(told, indent=2))
     else:
         console = terminal.stdout()
         for name, seeds in measured.items():
@@ -165,6 +189,10 @@ def _show(
         console.print()
         for table in gpcnet_tables.ranking(measured, gpcnet_runs.baselines(runs)):
             console.print(table)
+        for name, truth in truths.items():
+            console.say(f"\nBlame under {name}, seed {runs[name][0].meta['seed']}", style="bold")
+            for part in [*report.report(truth, _TOP), gpcnet_blame.table(truth)]:
+                console.say(part)
         console.print("What of GPCNeT this is:", style="bold")
         console.say("\n".join(f"  {line}" for line in profile), soft_wrap=True)
         for name, kept in runs.items():
@@ -180,6 +208,9 @@ def _show(
 def _caveats(runs: Sequence[Results], measured: Sequence[Measured]) -> list[str]:
     """What to know before the numbers are used; each once."""
     own = [caveat for run in runs for caveat in codes.told(run.meta)]
+    if not measured[0].tests:
+        # What the file says of tests has no effect, as the command was asked for.
+        own = [caveat for caveat in own if caveat.code != "no-effect"]
     cut = [
         Remark("caveat", "not-over", f"not over when the run ended, and left out: {name}; see run.until")
         for one in measured

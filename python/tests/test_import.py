@@ -539,7 +539,7 @@ def test_an_imported_workload_has_thresholds_that_fit_its_links_and_says_which_p
     (tmp_path / "a.goal").write_text(GOAL)
     assert main(["import", "goal", str(tmp_path / "a.goal"), "--out", str(tmp_path / "plain")]) == Exit.OK
     told = capsys.readouterr().err
-    assert "hpcc-ns3" in told
+    assert "roce" in told
     assert "--topology" in told
     scenario = tmp_path / "plain" / "scenario.toml"
     # Of 100 Gbps the HPCC simulator marks from 400 KB on; the 5 KB of profile authors are for 40 Gbps.

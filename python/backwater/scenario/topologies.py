@@ -50,11 +50,11 @@ def _section(file: Path) -> str:
     found = "".join(_lines(text, inside=True))
     if not isinstance(topology, dict) or not found:
         raise UsageError(f"--topology {file}: it has no [topology]; name a TOML file that has one, or a topology.txt")
-    if "file" not in topology:
-        return found
-    path = file.absolute().parent / str(topology["file"])
-    kept = [line for line in found.splitlines(keepends=True) if line.partition("=")[0].strip() != "file"]
-    return f"{kept[0]}file = {json.dumps(str(path))}\n{''.join(kept[1:])}"
+    # What it names stands beside the file that is read.
+    named = {key: file.absolute().parent / str(topology[key]) for key in ("file", "table") if key in topology}
+    kept = [line for line in found.splitlines(keepends=True) if line.partition("=")[0].strip() not in named]
+    places = "".join(f"{key} = {json.dumps(str(path))}\n" for key, path in named.items())
+    return f"{kept[0]}{places}{''.join(kept[1:])}"
 
 
 def _lines(text: str, *, inside: bool) -> Iterator[str]:

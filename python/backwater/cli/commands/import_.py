@@ -14,12 +14,12 @@ from cyclopts import Parameter
 
 from backwater.cli.options import Flag, Json
 from backwater.errors import UsageError
-from backwater.io.importing import Imported, workloads, write
+from backwater.io.importing import Imported, subnet, workloads, write
 from backwater.io.importing import hpcc as reader
 from backwater.io.importing import mpi as records_of_mpi
 
 Out = Annotated[Path | None, Parameter(name="--out")]
-Network = Annotated[Path | None, Parameter(name="--topology")]
+Network = Annotated[str | None, Parameter(name="--topology")]
 Profile = Annotated[str | None, Parameter(name="--profile")]
 
 
@@ -33,10 +33,11 @@ def goal(
     file
         The schedule.
     topology
-        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
-        switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
     profile
-        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
+        for a subnet the one of its links.
     out
         The folder to make; the file's name without its ending if not given.
     json_
@@ -55,10 +56,11 @@ def htsim(
     file
         The connection matrix.
     topology
-        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
-        switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
     profile
-        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
+        for a subnet the one of its links.
     out
         The folder to make; the file's name without its ending if not given.
     json_
@@ -84,10 +86,11 @@ def chakra(
         The files in the order of the NPUs' numbers, or one folder: then its files that end in .et, by the numbers in
         their names.
     topology
-        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
-        switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
     profile
-        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
+        for a subnet the one of its links.
     out
         The folder to make; the first file's name without its endings if not given.
     json_
@@ -106,16 +109,48 @@ def vef(
     file
         The trace.
     topology
-        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
-        switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
     profile
-        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
+        for a subnet the one of its links.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
     _workload("vef", (file,), topology, profile, out, as_json=json_)
+
+
+def ibnetdiscover(
+    file: Path,
+    /,
+    *,
+    lfts: Path | None = None,
+    profile: Profile = None,
+    delay: str = subnet.DELAY,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Make a scenario of an InfiniBand subnet and its forwarding tables.
+
+    Parameters
+    ----------
+    file
+        What ibnetdiscover prints, or ibdiagnet2.db_csv.
+    lfts
+        The forwarding tables: what dump_lfts prints, or ibdiagnet2.fdbs. Packets take exactly their ports. Shortest
+        ways if not given.
+    profile
+        The profile of the scenario; if not given, that of the links of most hosts: edr, hdr, ndr or xdr.
+    delay
+        How long each cable takes, as the files have no lengths; a metre takes 5ns.
+    out
+        The folder to make; the file's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    _finish(subnet.load(file, lfts, profile, delay), out, file, as_json=json_)
 
 
 def mpi(
@@ -136,10 +171,11 @@ def mpi(
     folder
         The folder of the records, rank-0.bwmpi and so on.
     topology
-        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
-        switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
     profile
-        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
+        for a subnet the one of its links.
     cut
         Of records that end in the middle keep what all ranks had done.
     fold
@@ -154,7 +190,7 @@ def mpi(
 
 def finish_mpi(
     folder: Path,
-    topology: Path | None,
+    topology: str | None,
     profile: str | None,
     out: Path,
     *,
@@ -219,7 +255,7 @@ def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
 def _workload(
     format_: str,
     files: tuple[Path, ...],
-    topology: Path | None,
+    topology: str | None,
     profile: str | None,
     out: Path | None,
     *,

@@ -21,7 +21,7 @@ def mpi(
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     out: Path = Path("traced"),
     records: Path | None = None,
-    topology: Path | None = None,
+    topology: str | None = None,
     profile: str | None = None,
     fold: Flag = False,
     limit: Count = 1_000_000,
@@ -40,10 +40,10 @@ def mpi(
     records
         The folder for the records of the ranks, which is kept; that of --out with `.records` behind it if not given.
     topology
-        The network: a TOML file with [topology], a .topo file of htsim, or a topology file of the HPCC simulator; one
-        switch if not given.
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
     profile
-        The profile of the scenario; hpcc-ns3 if not given, as its thresholds follow the rate of each link.
+        The profile of the scenario; roce if not given, as its thresholds follow the rate of each link.
     fold
         Make loops of calls that repeat; each turn then computes for the mean of all.
     limit

@@ -82,7 +82,7 @@ def _bytes_of(call: Call) -> int:
 
 def load(
     folder: Path,
-    topology: Path | None = None,
+    topology: str | None = None,
     profile: str | None = None,
     *,
     cut: bool = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from backwater import _core
 from backwater.errors import UsageError
-from backwater.io.importing import Imported, read_bytes, read_text
+from backwater.io.importing import Imported, read_bytes, read_text, subnet
 from backwater.io.importing.htsim import network
 from backwater.scenario.toml_writer import toml
 
@@ -23,12 +24,18 @@ FORMATS = {
 }
 
 
-#: What fits links of any rate from 25 to 400 Gbps: the thresholds of its ECN follow the rate.
-PROFILE = "hpcc-ns3"
+#: What fits links of any rate from 25 to 800 Gbps: its buffers and thresholds follow the rate.
+PROFILE = "roce"
+#: Rate of links where nothing else says one, and their delay: 10 m of cable.
+RATE = "100Gbps"
+DELAY = "50ns"
 
 
-def load(format_: str, files: Sequence[Path], topology: Path | None = None, profile: str | None = None) -> Imported:
-    """A workload and the network that it runs on, under a profile: one switch, and `PROFILE`, if none is given."""
+def load(format_: str, files: Sequence[Path], topology: str | None = None, profile: str | None = None) -> Imported:
+    """A workload and the network that it runs on, under a profile: one switch, and `PROFILE`, if none is given.
+
+    `topology` is a file, or a kind with its keys such as `fat-tree k=8`.
+    """
     what = FORMATS[format_]
     if format_ != "chakra" and len(files) != 1:
         raise UsageError(f"{format_} takes one file, {what}; {len(files)} are given")
@@ -44,44 +51,70 @@ class Place:
 
     ranks: int
     origin: str
-    topology: Path | None
+    topology: str | None
     profile: str | None
 
     def scenario(self, name: str, text: str, kind: str, holds: str, notes: list[str], extra: str = "") -> Imported:
         """The scenario of a file of records, such as a trace, with lines of other tables."""
         made = {name: text}
         sources: dict[str, str] = {}
-        ranks, notes = self.ranks, list(notes)
+        notes, fitting, rate = list(notes), PROFILE, line_rate(self.profile)
         if self.topology is None:
-            place = _ONE_SWITCH.format(ranks=ranks)
-            notes.append(f"no network is named: {ranks} hosts at one switch of 100 Gbps; --topology names another one")
+            place = toml({"topology": {"kind": "star", "hosts": self.ranks, "rate": rate, "delay": DELAY}})
+            what = f"{self.ranks} hosts at one switch, links of {rate}"
+            notes.append(f"no network is named: {what}; --topology names another one")
+        elif _KIND.fullmatch(self.topology) and not Path(self.topology).exists():
+            place = _generated(self.topology, rate)
         else:
-            place, more = _network(self.topology, ranks, self.origin, made)
+            place, fitting, more = _network(Path(self.topology), self.ranks, self.origin, made)
             notes += more
-            if "topology.txt" in made:
-                sources["topology.txt"] = str(self.topology)
+            sources |= dict.fromkeys(made.keys() & {"topology.txt", "routes.txt"}, self.topology)
         if self.profile is None:
-            notes.append(
-                f"no profile is named: {PROFILE}, whose ECN thresholds follow the rate of each link; --profile"
-            )
+            notes.append(f"no profile is named: {_WHY[fitting]}; --profile takes another one")
         made["scenario.toml"] = _SCENARIO.format(
-            origin=self.origin, profile=self.profile or PROFILE, place=place, extra=extra, kind=kind, file=name
+            origin=self.origin, profile=self.profile or fitting, place=place, extra=extra, kind=kind, file=name
         )
         return Imported(made, holds, notes, sources)
 
 
-def _network(topology: Path, ranks: int, origin: str, made: dict[str, str]) -> tuple[str, list[str]]:
-    """The lines of a scenario that name a network, and what the user should know; its file is put with those made."""
+def line_rate(profile: str | None) -> str:
+    """The rate of the links that a profile is meant for. Raises UsageError for one that does not exist."""
+    if profile is None:
+        return RATE
+    known = json.loads(_core.profile_defaults())
+    if profile not in known:
+        raise UsageError(f"--profile {profile}: there is none of this name; there are {', '.join(known)}")
+    return str(known[profile]["line-rate"]["meant-for"])
+
+
+def _generated(text: str, rate: str) -> str:
+    """The lines of `kind key=value ...`; links have the rate of the profile if the text says none."""
+    kind, *rest = text.split()
+    pairs = [word.partition("=") for word in rest]
+    given = {key: value if _NUMBERS.fullmatch(value) else json.dumps(value) for key, _, value in pairs}
+    given = {"kind": json.dumps(kind), "rate": json.dumps(rate), "delay": json.dumps(DELAY)} | given
+    return "[topology]\n" + "".join(f"{key} = {value}\n" for key, value in given.items())
+
+
+def _network(topology: Path, ranks: int, origin: str, made: dict[str, str]) -> tuple[str, str, list[str]]:
+    """The lines of a scenario that name a network, the profile that fits it, and what the user should know.
+
+    Its files are put with those made.
+    """
     if topology.suffix == ".toml":
-        return _table_of(topology, made), []
-    text = read_text(topology, "a TOML file, a topology of htsim (.topo) or one of the HPCC simulator")
+        return _table_of(topology, made), PROFILE, []
+    text = read_text(topology, f"a TOML file, {_WHAT}")
     if _HPCC.match(text):
         made["topology.txt"] = text
-        return _OF_FILE, []
+        return _OF_FILE, PROFILE, []
+    if subnet.is_subnet(text):
+        place, more, profile, notes = subnet.topology(topology, text)
+        made |= more
+        return place, profile, notes
     made["topology.txt"], hosts, notes = network(text, str(topology))
     if hosts < ranks:
         raise UsageError(f"{topology} has {hosts} nodes, but {origin} has {ranks}; name a larger topology")
-    return _OF_FILE, notes
+    return _OF_FILE, PROFILE, notes
 
 
 def _table_of(file: Path, made: dict[str, str]) -> str:
@@ -92,9 +125,10 @@ def _table_of(file: Path, made: dict[str, str]) -> str:
         raise UsageError(f"{file}: {error}") from None
     if not isinstance(found, dict):
         raise UsageError(f"{file} has no [topology]; name a file that has one, such as a scenario")
-    if isinstance(named := found.get("file"), str):
-        made["topology.txt"] = read_text(file.parent / named, f"the file that {file} names")
-        found["file"] = "topology.txt"
+    for key, name in (("file", "topology.txt"), ("table", "routes.txt")):
+        if isinstance(named := found.get(key), str):
+            made[name] = read_text(file.parent / named, f"the file that {file} names")
+            found[key] = name
     return toml({"topology": found})
 
 
@@ -115,12 +149,17 @@ file = "{file}"
 sample = "10us"
 """
 
-_ONE_SWITCH = """[topology]
-kind = "star"
-hosts = {ranks}
-rate = "100Gbps"
-delay = "1us"
-"""
+#: A kind of network with its keys.
+_KIND = re.compile(r"[a-z][a-z0-9-]*( +[a-z][a-z0-9-]*=[^\s=]+)*")
+#: Values of keys that need no quotes: numbers and lists of them, true and false.
+_NUMBERS = re.compile(r"-?[0-9.]+|\[[0-9.,]*\]|true|false")
+#: What else may name a network.
+_WHAT = "a topology of htsim (.topo), one of the HPCC simulator, what ibnetdiscover prints, or ibdiagnet2.db_csv"
+#: Why a profile is taken that nobody named.
+_WHY = {
+    PROFILE: f"{PROFILE}, whose values follow the rate of the links; InfiniBand is edr, hdr, ndr or xdr",
+    **{name: f"{name}, by the links of most hosts" for name in ("edr", "hdr", "ndr", "xdr", "infiniband")},
+}
 
 _OF_FILE = """[topology]
 kind = "hpcc"

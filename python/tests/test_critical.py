@@ -258,3 +258,15 @@ def test_blame_sums_up_who_held_whom_back(
     assert sum(row["ps"] for row in laid) == lost["lost_ps"]
     assert main(["blame", str(tmp_path / "run"), "--by", by]) == Exit.OK
     assert group in capsys.readouterr().out
+
+
+def test_a_step_waits_for_the_last_bit_of_what_it_sent_though_something_came_in_meanwhile(tmp_path: Path) -> None:
+    # The last packet of message 1 leaves from 3120 to 3200 ns. Message 2 is complete at rank 0 at 3160 ns.
+    trace = """message 1 from 0 to 1 bytes 40000
+message 2 from 2 to 0 bytes 1000 delay 1000ns
+task 1 rank 0 after sent 1 received 2
+message 3 from 0 to 3 bytes 1000 after task 1
+"""
+    found = run(tmp_path, trace).flows.select("flow", "start_ps", "fct_ps").collect().sort("flow")
+    assert found["start_ps"][1] + found["fct_ps"][1] == 1_000_000 + 2 * 80_000 + 2 * 1_000_000
+    assert found["start_ps"][2] == 40 * 80_000

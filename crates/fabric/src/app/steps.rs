@@ -32,6 +32,8 @@ struct Edge {
 struct Waiting {
     /// Events still to come.
     missing: u32,
+    /// The last of the others; that a flow has left is known when its last packet begins to leave.
+    latest: u64,
     delay: u64,
     starts: Vec<u32>,
     /// When it was carried out; `u64::MAX`: not yet.
@@ -61,7 +63,7 @@ impl Steps {
             }
             let (missing, delay) = (step.after.len() as u32, step.delay.as_ps());
             let starts = step.starts.iter().map(slot).collect();
-            waiting.push(Waiting { missing, delay, starts, at: u64::MAX });
+            waiting.push(Waiting { missing, latest: 0, delay, starts, at: u64::MAX });
         }
         for list in [&mut sent, &mut acked, &mut received, &mut done] {
             list.sort_unstable();
@@ -86,7 +88,7 @@ impl Steps {
         starts
     }
 
-    /// Something that steps wait for happens at `at`: those that are ready by it, and their delays.
+    /// Something that steps wait for happens at `at`: those that wait for nothing else any more, and when they are carried out.
     pub(crate) fn happened(&mut self, which: Happened, at: u64) -> Vec<(u64, u32)> {
         let (list, key) = match which {
             Happened::Sent(slot) => (&mut self.sent, slot),
@@ -100,8 +102,9 @@ impl Steps {
             edge.at = at;
             let step = &mut self.waiting[edge.step as usize];
             step.missing -= 1;
+            step.latest = step.latest.max(at);
             if step.missing == 0 {
-                ready.push((step.delay, edge.step));
+                ready.push((step.latest.saturating_add(step.delay), edge.step));
             }
         }
         ready

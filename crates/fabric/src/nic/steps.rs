@@ -20,8 +20,8 @@ impl Host {
 
     #[cold]
     fn get_ready(&mut self, what: Happened, at: u64) {
-        for (delay, step) in self.steps.iter_mut().flat_map(|steps| steps.happened(what, at)) {
-            self.ports.set_timer(at.saturating_add(delay), NIC, Purpose::Step, step);
+        for (ready, step) in self.steps.iter_mut().flat_map(|steps| steps.happened(what, at)) {
+            self.ports.set_timer(ready, NIC, Purpose::Step, step);
         }
     }
 

@@ -79,8 +79,7 @@ impl Table for DependencyRecord {
         column(
             "done_ps",
             "ps",
-            "When the step was carried out; null if it was not until the end of the run. Steps learn that a flow has left when its last \
-             packet begins to leave: one that also waits for something else may be carried out while that packet is still leaving.",
+            "When the step was carried out; null if it was not until the end of the run.",
             Take::MaybeU64(|r| r.done.map(Time::as_ps)),
         ),
         column("traffic", "name", "Name of the step's traffic entry.", Take::Traffic(|r| r.group)),

@@ -195,8 +195,6 @@ def _ways(
     before = np.select([what == "start", what == "step"], [np.zeros_like(step), after_step], after_message)
     done = happened["done_ps"].to_numpy()
     least = np.where(what == "start", done - start, delay)
-    # A step may be carried out while the last packet of a message that it waits for is still leaving.
-    begun = done - least - np.where(what == "start", start, happened["time_ps"].to_numpy())
     # Messages: each comes after the step that starts it, or after the start of the application.
     own = 1 + len(numbers) + np.arange(messages.height)
     started = messages["step"].is_not_null().to_numpy()
@@ -206,5 +204,5 @@ def _ways(
         np.concatenate([before, np.where(started, by, 0)]).astype(np.int64),
         np.concatenate([step, own]).astype(np.int64),
         np.concatenate([least, messages["alone_ps"].to_numpy() + idle]).astype(np.int64),
-        np.concatenate([np.minimum(begun, 0), messages["wait_ps"].to_numpy()]).astype(np.int64),
+        np.concatenate([np.zeros_like(step), messages["wait_ps"].to_numpy()]).astype(np.int64),
     )

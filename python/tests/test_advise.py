@@ -21,7 +21,7 @@ PFC = Axis("PFC alpha", (("a=1",), ("a=2",)), ("1/2", "1"), 0)
 
 def grid(rows: list[list[list[float]]], pauses: list[list[float]]) -> Grid:
     """Points from times in µs by seed: rows of PFC, each with one list for each step of ECN."""
-    points = {
+    points: dict[tuple[int, ...], Point] = {
         (x, y): Point(tuple(value * US for value in rows[y][x]), (pauses[y][x],) * len(rows[y][x]))
         for y in range(len(rows))
         for x in range(len(rows[y]))
@@ -55,8 +55,8 @@ def test_seeds_that_disagree_are_no_cliff_and_no_gain() -> None:
 
 
 def test_a_run_without_an_end_is_worse_than_any() -> None:
-    points = {(0,): Point((10.0 * US,), (0.0,)), (1,): Point((10.0 * US,), (0.0,)), (2,): Point((None,), (7.0,))}
-    found = Grid((ECN,), points, "time", "training takes")
+    same = Point((10.0 * US,), (0.0,))
+    found = Grid((ECN,), {(0,): same, (1,): same, (2,): Point((None,), (7.0,))}, "time", "training takes")
     assert found.advised == (1,)
     assert found.cliff is not None
     assert "from ECN kmin–kmax 2 to ECN kmin–kmax 4 it never ends" in findings.lines(found)[-1]
@@ -64,10 +64,10 @@ def test_a_run_without_an_end_is_worse_than_any() -> None:
 
 
 def test_what_cannot_be_run_is_no_neighbour(tmp_path: Path) -> None:
-    points = {(0,): Point((9.0,), (0.0,)), (1,): Point((9.0,), (0.0,)), (2,): Point((), (), "error: no room")}
-    found = Grid((ECN,), points, "time", "training takes")
+    same = Point((9.0,), (0.0,))
+    found = Grid((ECN,), {(0,): same, (1,): same, (2,): Point((), (), "error: no room")}, "time", "training takes")
     assert found.cliff is None
-    assert findings.lines(found)[-1] == "1 points cannot be run, such as ECN kmin–kmax 4."
+    assert findings.lines(found)[-1] == "1 point cannot be run, such as ECN kmin–kmax 4."
     assert advice_picture.draw(found, tmp_path / "map.png", "map").stat().st_size > 10_000
 
 

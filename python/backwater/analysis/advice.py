@@ -227,7 +227,8 @@ def lines(grid: Grid) -> list[str]:
         made.append(f"Cliff: none; no step is more than {100 * (CLIFF - 1):.0f} % with every seed.")
     refused = [place for place, point in grid.points.items() if point.refused]
     if refused:
-        made.append(f"{len(refused)} points cannot be run, such as {_labels(grid, refused[0])}.")
+        points = "1 point" if len(refused) == 1 else f"{len(refused)} points"
+        made.append(f"{points} cannot be run, such as {_labels(grid, refused[0])}.")
     return made
 
 

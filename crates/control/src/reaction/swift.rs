@@ -252,11 +252,11 @@ mod params {
         /// The most that one decrease takes of the window. All profiles: 0.5 (not published; csg-htsim's Swift, which calls it a guess).
         #[schemars(range(min = 0.0, max = 1.0))]
         pub max_mdf: f64,
-        /// Target delay without hops and small windows. auto: 2 `hop` (ours: one hop has two links; Swift paper §5.1 tunes it to its hosts, 15 to 70 us). slingshot-like: 2 us (2 hops).
+        /// Target delay without hops and small windows. auto: 2 `hop` (ours: one hop has two links; Swift paper §5.1 tunes it to its hosts, 15 to 70 us). slingshot-like: 4 us (2 hops).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub base_target: AutoOr<Span>,
         /// Target delay per switch on the path. auto: the longest unloaded round trip divided by the links of its path, so that the target is one such share
-        /// above it (ours; the paper gives no number). slingshot-like: 1 us (an idealisation: a switch, a packet and 100 m of cable).
+        /// above it (ours; the paper gives no number). slingshot-like: 2 us (an idealisation: a switch and 100 m of cable there and back, and a packet).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub hop: AutoOr<Span>,
         /// `fs_range`: most that a small window adds to the target. auto: 5 `base-target` (not published; csg-htsim's Swift).

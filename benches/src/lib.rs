@@ -52,6 +52,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
+        jobs: Vec::new(),
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
         pairs: vec![PairSpec {
             reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),

@@ -5,6 +5,7 @@ mod combined_draws;
 mod draws;
 mod fingerprint;
 mod fixed;
+mod jobs;
 mod lanes;
 mod loaded;
 mod looked_at;

@@ -8,6 +8,7 @@ mod delivered;
 mod drain;
 mod fecn;
 mod frames;
+mod jobs;
 mod one_link;
 mod padded;
 mod pause;

@@ -69,6 +69,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
+        jobs: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ mod collectives;
 mod error;
 mod estimate;
 mod functions;
+mod jobs;
 mod network;
 mod replay;
 mod results;

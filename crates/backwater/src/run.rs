@@ -4,7 +4,7 @@ use crate::collectives::Collectives;
 use crate::error::Error;
 use crate::functions::{self, UserFunctions};
 use crate::results::{self, FinalRecords, Results};
-use crate::{estimate, tables};
+use crate::{estimate, jobs, tables};
 use backwater_fabric::{Control, Kind, Looks, Records, Simulation, Spec, Totals, Violation};
 use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
@@ -144,6 +144,7 @@ impl Run {
         });
         let mut sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
         let throttled = spec.probe.throttle;
+        let messages = jobs::messages(&spec);
         let clock = Clock::start(threads);
         let mut simulation = Simulation::new(spec, Kind::Windows { threads });
         let control = Control {
@@ -161,6 +162,9 @@ impl Run {
             ranks: simulation.ranks(),
         };
         let summary = flows(&simulation, &ends, &names, totals.now, sink.as_mut(), &mut collectives)?;
+        if let Some(sink) = &mut sink {
+            sink.append(&messages)?;
+        }
         facts.extend(results::outcome(&totals, &clock, threads));
         facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
         if throttled {
@@ -245,6 +249,7 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.drops)?;
     sink.append(&records.frames)?;
     sink.append(&records.timings)?;
+    sink.append(&records.jobs)?;
     sink.append(&records.throttle)?;
     sink.append(&records.throttle_states)
 }

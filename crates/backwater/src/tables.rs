@@ -1,8 +1,10 @@
 //! The tables that a run may write, and what of them is known before it starts.
 use crate::collectives::Collectives;
+use crate::jobs;
 use backwater_fabric::{Overflow, ProbeSpec, Queueing, Spec};
 use backwater_probe::{Demand, Plan, PlanError, TableId};
 use backwater_scenario::{ScenarioError, ValidScenario};
+use backwater_traffic::trace::Ends;
 use backwater_units::Time;
 
 /// What a run of so many flows may write; a budget that has no room for it is refused where it is written.
@@ -58,6 +60,11 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     }
     if spec.switch.queueing == Queueing::Input {
         demands.push(known(TableId::Blocked, of_ports(spec.network.port_count())));
+    }
+    if !spec.jobs.is_empty() {
+        let ended = spec.steps.iter().filter(|step| step.ends() != Ends::Nothing).count();
+        demands.push(known(TableId::JobMessages, jobs::count(spec)));
+        demands.push(known(TableId::JobSteps, (ended + spec.programs.ranks.len()) as u64));
     }
     if !spec.programs.ranks.is_empty() {
         demands.push(known(TableId::Ranks, spec.programs.ranks.len() as u64));

@@ -1,7 +1,7 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
     ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, FrameRecord, HoldRecord,
-    InjectedRecord, IsolationRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord,
+    InjectedRecord, IsolationRecord, JobRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord,
     StateRecord, StreamRecord, ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
 };
 
@@ -48,6 +48,8 @@ pub struct Records {
     pub throttle_states: Vec<ThrottleStateRecord>,
     /// Stopwatches that ranks read.
     pub timings: Vec<TimingRecord>,
+    /// Steps that ranks of jobs are done with.
+    pub jobs: Vec<JobRecord>,
 }
 
 impl Records {
@@ -73,6 +75,7 @@ impl Records {
         self.throttle.append(&mut other.throttle);
         self.throttle_states.append(&mut other.throttle_states);
         self.timings.append(&mut other.timings);
+        self.jobs.append(&mut other.jobs);
     }
 
     /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
@@ -99,6 +102,7 @@ impl Records {
         self.throttle.sort_by_key(|r| (r.end, r.node));
         self.throttle_states.sort_by_key(|r| (r.time, r.node, r.lane));
         self.timings.sort_by_key(|r| (r.time, r.rank));
+        self.jobs.sort_by_key(|r| (r.time, r.group, r.rank));
     }
 
     /// Forgets them, keeping the memory.
@@ -123,5 +127,6 @@ impl Records {
         self.throttle.clear();
         self.throttle_states.clear();
         self.timings.clear();
+        self.jobs.clear();
     }
 }

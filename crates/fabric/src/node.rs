@@ -169,7 +169,10 @@ impl Node for FabricNode {
     }
     fn placed(&mut self, places: &[Place]) {
         match self {
-            Self::Host(host) => host.placed(places),
+            Self::Host(host) => {
+                host.placed(places);
+                host.place_jobs(places);
+            }
             Self::Switch(switch) => switch.placed(places),
         }
     }

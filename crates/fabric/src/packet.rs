@@ -42,6 +42,10 @@ kinds! {
     /// What a port whose gate has opened tells the next switch where a detector asks for the ground truth. It takes no time on the wire:
     /// no switch could send it. See `observe/roots.rs`.
     Truth = 6, "truth";
+    /// A rank has ended: told to the host that counts them, by a scheduler beside the network. `flow` is the gate (`app/jobs.rs`).
+    JobEnd = 7, "job-end";
+    /// A job begins: told to each of its hosts.
+    JobStart = 8, "job-start";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80, "put";
@@ -56,6 +60,11 @@ impl Kind {
     #[inline]
     pub const fn is_flow_control(self) -> bool {
         (self as u8).cast_signed() >= Self::Pfc as i8
+    }
+
+    /// Whether it is on a wire: who taps one sees it.
+    pub const fn is_on_a_wire(self) -> bool {
+        !matches!(self, Self::Truth | Self::JobEnd | Self::JobStart)
     }
 
     /// Its word in tables.

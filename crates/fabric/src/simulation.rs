@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
-use backwater_traffic::trace::Step;
+use backwater_traffic::trace::{Ends, Step};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::app::host_flows::HostFlows;
@@ -133,7 +133,8 @@ impl Simulation {
         };
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
-        let goal = finite.map(ends_of).sum::<u64>() + ranks as u64;
+        let ended = spec.steps.iter().filter(|step| step.ends() != Ends::Nothing).count();
+        let goal = finite.map(ends_of).sum::<u64>() + (ranks + ended) as u64;
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));

@@ -15,6 +15,7 @@ use backwater_units::{Bytes, Span};
 
 mod balancing;
 mod endpoint;
+mod job;
 mod put;
 mod throttle;
 
@@ -22,6 +23,7 @@ use crate::user::UserSpec;
 
 pub use balancing::Balancing;
 pub use endpoint::{DrainSpec, EndpointSpec};
+pub use job::{Gate, JobSpec};
 pub use put::PutSpec;
 pub use throttle::ThrottleSpec;
 
@@ -42,6 +44,8 @@ pub struct Spec {
     pub steps: Vec<Step>,
     /// Ranks whose programs give messages to the flows with [`backwater_traffic::Pacing::Messages`].
     pub programs: Programs,
+    /// The jobs among the traffic entries.
+    pub jobs: Vec<JobSpec>,
     /// Data packets.
     pub packet: PacketSpec,
     /// All switches alike.

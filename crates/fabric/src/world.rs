@@ -11,6 +11,7 @@ use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
+use crate::app::jobs::Jobs;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};
@@ -132,6 +133,7 @@ pub(crate) struct World {
     pub(crate) detectors: Vec<Detector>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) programs: Programs,
+    pub(crate) jobs: Jobs,
     /// Index of each flow's sender state at its source host.
     pub(crate) sender_slot: Vec<u32>,
     /// Index of each flow's receiver state at its destination host.
@@ -271,6 +273,7 @@ impl World {
             last_packet: last_packets(spec, &flows),
             flows,
             programs: spec.programs.clone(),
+            jobs: Jobs::new(spec),
             sender_slot,
             receiver_slot,
             marks: spec.probe.marks,

@@ -114,7 +114,7 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
         let place = Place { source: 0, span: 0..0 };
         let problem =
             Problem::new(place, "the scenario is empty".to_owned(), "nothing here").code(Code::Syntax);
-        return Err(vec![problem.help("write at least [topology] and one [[traffic]] entry")]);
+        return Err(vec![problem.help("write at least [topology] and one [[traffic]] or [[job]] entry")]);
     }
     let (file, mut problems) = (root.clone(), Vec::new());
     for (index, text) in overrides.iter().enumerate() {

@@ -20,7 +20,7 @@ pub(crate) fn rules() -> &'static Rules {
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Settings).to_value();
     let defaults = profiles::defaults(Profile::default(), &mut Vec::new()).expect("a profile is TOML").json();
-    schema["required"] = Json::from(vec!["topology", "traffic"]);
+    schema["required"] = Json::from(vec!["topology"]);
     fill(&mut schema, "", &defaults);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }

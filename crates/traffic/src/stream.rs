@@ -31,6 +31,9 @@ pub(crate) const GPCNET: u64 = 0x7472_000b;
 /// Which experts are popular, and which of them tokens go to.
 pub(crate) const COLLECTIVE: u64 = 0x7472_000c;
 
+/// How much slower or later the ranks of a job are.
+pub(crate) const SKEW: u64 = 0x7472_000e;
+
 /// Which of some hosts a traffic entry names.
 pub(crate) const HOSTS: u64 = 0x7472_0008;
 

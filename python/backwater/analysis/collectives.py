@@ -121,9 +121,9 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
         op, size = entry["op"], quantities.parse_size(str(entry["size"]).replace(" ", ""))
         algorithm = entry.get("algorithm") or DEFAULTS[op]
         flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
-        rates = _rates(results, flows)
-        n = rates.height
-        rate = int(rates.select(pl.col("rate").min()).item())
+        nics = rates(results, flows)
+        n = nics.height
+        rate = int(nics.select(pl.col("rate").min()).item())
         whole, factor = bandwidth(op, n, size)
         algorithmic = 8e12 * whole / row["mean"] if row["mean"] else None
         beside = _times(alone[name]).get(name) if alone and name in alone else None
@@ -139,7 +139,7 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
                 row["mean"],
                 row["least"],
                 row["most"],
-                _ideal(scenario, entry, flows, (op, algorithm, n, size, _within(scenario, entry)), rates),
+                ideal(scenario, entry, flows, (op, algorithm, n, size, within(scenario, entry)), nics),
                 None if beside is None else beside["mean"],
                 algorithmic,
                 None if algorithmic is None else algorithmic * factor,
@@ -159,25 +159,26 @@ def _times(results: Results) -> dict[str, dict[str, Any]]:
     return {row["traffic"]: row for row in rows.to_dicts()}
 
 
-def _rates(results: Results, flows: pl.LazyFrame) -> pl.DataFrame:
+def rates(results: Results, flows: pl.LazyFrame) -> pl.DataFrame:
     """The rate of the NIC of each rank, in bit/s."""
     hosts = pl.concat([flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst")]).unique()
     ports = results.ports.group_by(pl.col("node").cast(pl.String).alias("host")).agg(rate=pl.col("rate_bps").min())
     return hosts.join(ports, on="host").collect()
 
 
-def _within(scenario: Mapping[str, Any], entry: Mapping[str, Any]) -> int:
+def within(scenario: Mapping[str, Any], entry: Mapping[str, Any]) -> int:
     """Ranks of a group of a hierarchical collective: by default the GPUs of a server."""
     return int(entry.get("within") or scenario["topology"].get("gpus", 1))
 
 
-def _ideal(
+def ideal(
     scenario: Mapping[str, Any],
     entry: Mapping[str, Any],
     flows: pl.LazyFrame,
     what: tuple[str, str, int, int, int],
     rates: pl.DataFrame,
 ) -> float | None:
+    """What the messages of a collective take at best, in picoseconds; `entry` has `host-latency` and `iterations`."""
     _, algorithm, n, *_ = what
     if scenario["packet"].get("padded"):
         return None
@@ -195,11 +196,11 @@ def _ideal(
     else:
         sent = sorted(zip(alone["size_bytes"].to_list(), alone["ideal_fct_ps"].to_list(), strict=True))
         chain = float(sum(min((took for of, took in sent if of >= size), default=0) for size in one_by_one))
-    busiest = _busiest_ps(scenario["packet"], flows, rates, iterations)
+    busiest = busiest_ps(scenario["packet"], flows, rates, iterations)
     return max(chain + between, busiest + (between if even else 0))
 
 
-def _busiest_ps(settings: Mapping[str, Any], flows: pl.LazyFrame, rates: pl.DataFrame, iterations: int) -> float:
+def busiest_ps(settings: Mapping[str, Any], flows: pl.LazyFrame, rates: pl.DataFrame, iterations: int) -> float:
     """What the NIC takes in an iteration that needs most time for what it sends or receives.
 
     Before its first bit comes in, or after its last bit has left, a packet is on the other links.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from backwater.analysis import collectives, critical, gpcnet, put_notes, tables, throttle
+from backwater.analysis import collectives, critical, gpcnet, jobs, put_notes, tables, throttle
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
 from backwater.common.late import pl
@@ -38,6 +38,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
         lines.append(Remark("partial", None, "the run was interrupted; these are the results until then"))
     lines += codes.told(meta)
     lines += codes.told(meta, "note")
+    lines += jobs.lines(jobs.of(results, alone), has_others(results))
     lines += _applications(results, alone)
     lines += collectives.lines(collectives.of(results, alone), has_others(results))
     lines += _critical(results)
@@ -70,6 +71,8 @@ def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:
     programs = measures.programs(results.meta["scenario"])
     starts = measures.application_starts(results.meta["scenario"])
     for name, took in measures.application_times(results).items():
+        if name in measures.jobs(results.meta["scenario"]):
+            continue
         if name in programs:
             lines.append(_ranks(results, name, took))
         elif took is not None:

@@ -29,7 +29,8 @@ def runs(pairs: Sequence[tuple[Job, Results]], workers: int | None, *, quiet: bo
     with tempfile.TemporaryDirectory(prefix="backwater-alone-") as folder:
         planned: list[dict[str, Job]] = []
         for number, (job, results) in enumerate(pairs):
-            wanted = measures.applications(results.meta["scenario"])
+            scenario = results.meta["scenario"]
+            wanted = measures.applications(scenario) + measures.jobs(scenario)
             if not (measures.has_others(results) and results.complete):
                 wanted = []
             planned.append({name: _alone(job, results, name, Path(folder) / f"{number}-{name}") for name in wanted})

@@ -471,6 +471,16 @@ class Results:
         return self.table("dependencies")
 
     @property
+    def job_steps(self) -> pl.LazyFrame:
+        """One row per rank, iteration and step of a job: when the rank began it and was done with it."""
+        return self.table("job_steps")
+
+    @property
+    def job_messages(self) -> pl.LazyFrame:
+        """One row per message of the steps of a job: whose flow it is, and which step it belongs to."""
+        return self.table("job_messages")
+
+    @property
     def ranks(self) -> pl.LazyFrame:
         """One row per rank of a program: what became of it."""
         return self.table("ranks")

@@ -65,7 +65,8 @@ def throttle(scenario: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 def programs(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
-    return of_kind(scenario, "program") + of_kind(scenario, "gpcnet")
+    ranks = [job["name"] for job in scenario.get("job", []) if job.get("program") is not None]
+    return of_kind(scenario, "program") + of_kind(scenario, "gpcnet") + ranks
 
 
 def has_puts(scenario: Mapping[str, Any]) -> bool:
@@ -82,11 +83,15 @@ def applications(scenario: Mapping[str, Any]) -> list[str]:
     return [entry["name"] for entry in scenario.get("traffic", []) if entry.get("kind") in _APPLICATIONS]
 
 
+def jobs(scenario: Mapping[str, Any]) -> list[str]:
+    """The jobs of a resolved scenario."""
+    return [job["name"] for job in scenario.get("job", [])]
+
+
 def application_starts(scenario: Mapping[str, Any]) -> dict[str, int]:
     """When each traffic entry of a resolved scenario begins, in picoseconds."""
-    return {
-        entry["name"]: quantities.parse_time(str(entry.get("start", "0s"))) for entry in scenario.get("traffic", [])
-    }
+    entries = [*scenario.get("traffic", []), *scenario.get("job", [])]
+    return {entry["name"]: quantities.parse_time(str(entry.get("start", "0s"))) for entry in entries}
 
 
 def application_times(results: Results) -> dict[str, int | None]:
@@ -102,12 +107,38 @@ def application_times(results: Results) -> dict[str, int | None]:
         row = flows.select(pl.len(), done=pl.col("finish_ps").count(), end=pl.col("finish_ps").max().cast(pl.Int64))
         messages, done, end = row.collect().row(0)
         times[name] = int(end) - starts[name] if messages == done > 0 else None
+    if results.has("job_steps"):
+        times |= _job_times(results)
     for name in programs(results.meta["scenario"]):
-        if results.has("ranks"):
+        if results.has("ranks") and name not in times:
             mine = results.ranks.filter(pl.col("traffic").cast(pl.String) == name)
             ends = pl.col("finished_ps")
             last, running = mine.select(last=ends.max(), running=ends.null_count()).collect().row(0)
             times[name] = int(last) - starts[name] if last is not None and running == 0 else None
+    return times
+
+
+def _job_times(results: Results) -> dict[str, int | None]:
+    """From the start of each job to the end of its last rank; None if a rank has not ended."""
+    scenario, times = results.meta["scenario"], dict[str, int | None]()
+    only = scenario.get("run", {}).get("only") or jobs(scenario)
+    for job in scenario.get("job", []):
+        if job["name"] not in only:
+            continue
+        rows = results.job_steps.filter(pl.col("traffic").cast(pl.String) == job["name"])
+        number = pl.col("iteration").cast(pl.Int64) * max(len(job.get("step", [])), 1) + pl.col("step")
+        last = int(job.get("iterations", 1)) * max(len(job.get("step", [])), 1) - 1
+        ranks, ended, start, end = (
+            rows.select(
+                pl.col("rank").n_unique(),
+                (number == last).sum(),
+                pl.col("start_ps").min(),
+                pl.col("end_ps").max().alias("e"),
+            )
+            .collect()
+            .row(0)
+        )
+        times[job["name"]] = int(end) - int(start) if ended and ended == ranks and results.complete else None
     return times
 
 
@@ -276,4 +307,5 @@ def _int64(series: pl.Series) -> NDArray[np.int64]:
 def has_others(results: Results) -> bool:
     """Whether other traffic was there beside an application."""
     scenario = results.meta["scenario"]
-    return len(scenario.get("run", {}).get("only") or scenario.get("traffic", [])) > 1
+    every = [*scenario.get("traffic", []), *scenario.get("job", [])]
+    return len(scenario.get("run", {}).get("only") or every) > 1

@@ -1,7 +1,8 @@
 //! Flows that start when something has happened at their source: the steps of one host.
-use backwater_traffic::trace::{Event, Step};
+use backwater_traffic::trace::{Ends, Event, Part, Step};
 use backwater_units::Time;
 
+use crate::app::jobs::Done;
 use crate::world::World;
 
 /// The steps of a host. Flows are meant by the slots of their senders and receivers.
@@ -38,6 +39,10 @@ struct Waiting {
     starts: Vec<u32>,
     /// When it was carried out; `u64::MAX`: not yet.
     at: u64,
+    group: u16,
+    rank: u32,
+    /// Which part of a program it is.
+    part: Option<Part>,
 }
 
 impl Steps {
@@ -63,7 +68,8 @@ impl Steps {
             }
             let (missing, delay) = (step.after.len() as u32, step.delay.as_ps());
             let starts = step.starts.iter().map(slot).collect();
-            waiting.push(Waiting { missing, latest: 0, delay, starts, at: u64::MAX });
+            let Step { group, rank, part, .. } = *step;
+            waiting.push(Waiting { missing, latest: 0, delay, starts, at: u64::MAX, group, rank, part });
         }
         for list in [&mut sent, &mut acked, &mut received, &mut done] {
             list.sort_unstable();
@@ -72,9 +78,24 @@ impl Steps {
     }
 
     /// Steps that wait for nothing: when they are carried out.
-    pub(crate) fn first(&self) -> impl Iterator<Item = (u64, u32)> {
-        let ready = (0..).zip(&self.waiting).filter(|(_, step)| step.missing == 0);
+    pub(crate) fn first(&self, world: &World) -> impl Iterator<Item = (u64, u32)> {
+        let is_free = |step: &Waiting| step.missing == 0 && !world.jobs.is_gated(step.group);
+        let ready = (0..).zip(&self.waiting).filter(move |(_, step)| is_free(step));
         ready.map(|(number, step)| (step.delay, number))
+    }
+
+    /// Steps of a traffic entry that has just begun and that wait for nothing else.
+    pub(crate) fn first_of(&self, group: u16) -> impl Iterator<Item = (u64, u32)> {
+        let is_first = move |step: &Waiting| step.missing == 0 && step.group == group;
+        let ready = (0..).zip(&self.waiting).filter(move |(_, step)| is_first(step));
+        ready.map(|(number, step)| (step.delay, number))
+    }
+
+    /// Whose part is over when a step has been carried out, if that is recorded.
+    pub(crate) fn ended(&self, step: u32) -> Option<Done> {
+        let Waiting { group, rank, part, .. } = self.waiting[step as usize];
+        let part = part.filter(|part| part.ends != Ends::Nothing)?;
+        Some(Done { group, rank, part })
     }
 
     /// The senders that a step starts `now`.

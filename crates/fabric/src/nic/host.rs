@@ -5,6 +5,7 @@ use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Time;
 
 use crate::app::host_flows::HostFlows;
+use crate::app::jobs::JobsHere;
 use crate::app::ranks::Ranks;
 use crate::app::steps::{Happened, Steps};
 use crate::ctx::Ctx;
@@ -55,6 +56,8 @@ pub(crate) struct Host {
     pub(super) steps: Option<Box<Steps>>,
     /// Its ranks.
     pub(super) ranks: Option<Box<Ranks>>,
+    /// What it knows of jobs, if there are any.
+    pub(super) jobs: Option<Box<JobsHere>>,
     /// Where what comes in waits, if the host is slower than its link.
     pub(super) endpoint: Option<Box<Endpoint>>,
     /// What sorts data, if the fabric spreads packets of a flow.
@@ -136,6 +139,10 @@ impl Node for Host {
                 self.senders[slot as usize].count(packet.echo);
                 let sender = &self.senders[slot as usize];
                 self.pacers[sender.pacer() as usize].notified(sender.kind(), packet.echo, now, world);
+            }
+            Kind::JobEnd | Kind::JobStart => {
+                self.ports.note_link_frame();
+                self.scheduled(packet, cx);
             }
             _ => self.on_frame(packet, cx),
         }
@@ -223,6 +230,7 @@ impl Host {
             transports: Transports::new(host as u32, line, world),
             steps,
             ranks: Ranks::new(host, ends, world),
+            jobs: JobsHere::new(node, world),
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
@@ -234,10 +242,17 @@ impl Host {
         for (at, rank) in this.ranks.iter().flat_map(|ranks| ranks.starts(world)) {
             this.ports.set_timer(at, NIC, Purpose::Rank, rank);
         }
-        for (at, step) in this.steps.iter().flat_map(|steps| steps.first()) {
+        for (at, step) in this.steps.iter().flat_map(|steps| steps.first(world)) {
             this.ports.set_timer(at, NIC, Purpose::Step, step);
         }
         this
+    }
+
+    /// Tells where all nodes live.
+    pub(crate) fn place_jobs(&mut self, places: &[Place]) {
+        if let Some(jobs) = &mut self.jobs {
+            jobs.place(places);
+        }
     }
 
     #[inline]

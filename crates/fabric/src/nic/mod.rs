@@ -2,6 +2,7 @@
 mod goodput;
 pub(crate) mod host;
 pub(crate) mod isolation;
+mod jobs;
 pub(crate) mod pacing_queue;
 pub(crate) mod pft;
 pub(crate) mod put;

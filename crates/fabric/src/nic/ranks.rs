@@ -69,8 +69,9 @@ impl Host {
         if recorded > 0 {
             cx.post.recorded(recorded);
         }
-        for _ in 0..ended {
+        for label in ended {
             cx.post.complete();
+            self.job_goes_on(label, cx);
         }
         if let Some(what) = broken {
             self.ports.fail(cx.now, NIC, what, cx);

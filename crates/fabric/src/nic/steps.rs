@@ -33,6 +33,10 @@ impl Host {
             self.begin(slot, cx.now, cx.world);
         }
         self.happened(Happened::Done(step), cx.now);
+        if let Some(label) = self.steps.as_ref().and_then(|steps| steps.ended(step)) {
+            cx.post.complete();
+            self.job_goes_on(label, cx);
+        }
         self.send_next(cx);
     }
 

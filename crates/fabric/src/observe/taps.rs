@@ -6,7 +6,7 @@ use backwater_units::Time;
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ports::Ports;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::record::FrameRecord;
 use crate::world::World;
 
@@ -47,7 +47,7 @@ impl Ports {
     #[cold]
     pub(crate) fn tap<P: Post<Packet>>(&mut self, arrivals: &[Packet], end: u64, cx: &mut Ctx<'_, P>) {
         let taps = &cx.world.taps[self.node() as usize];
-        for packet in arrivals.iter().filter(|packet| packet.time < end && packet.kind != Kind::Truth) {
+        for packet in arrivals.iter().filter(|packet| packet.time < end && packet.kind.is_on_a_wire()) {
             let Some(Tap { node, port, wire }) = &taps[usize::from(packet.port)] else { continue };
             self.records_mut().frames.push(FrameRecord {
                 time: Time::from_ps(packet.time),

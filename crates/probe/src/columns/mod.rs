@@ -9,6 +9,7 @@ mod dependency;
 mod events;
 mod frame;
 mod isolation;
+mod job;
 mod put;
 mod rank;
 mod series;
@@ -17,6 +18,7 @@ mod totals;
 
 pub use collective::CollectiveRecord;
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
+pub use job::JobMessageRecord;
 pub use put::{HALT_WORDS, PUT_WORDS};
 pub(crate) use totals::{fct, slowdown, throughput_bps};
 
@@ -76,6 +78,12 @@ pub enum TableId {
     Collectives,
     /// What steps of applications waited for.
     Dependencies,
+    /// What ranks of jobs are done with.
+    #[serde(rename = "job_steps")]
+    JobSteps,
+    /// Which parts of jobs messages are.
+    #[serde(rename = "job_messages")]
+    JobMessages,
     /// What became of each rank.
     Ranks,
     /// Throttles of NICs, by sampling period.
@@ -87,7 +95,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -112,6 +120,8 @@ impl TableId {
         Self::Timings,
         Self::Collectives,
         Self::Dependencies,
+        Self::JobSteps,
+        Self::JobMessages,
         Self::Ranks,
         Self::Throttle,
         Self::ThrottleStates,
@@ -144,6 +154,8 @@ impl TableId {
             Self::Timings => "timings",
             Self::Collectives => "collectives",
             Self::Dependencies => "dependencies",
+            Self::JobSteps => "job_steps",
+            Self::JobMessages => "job_messages",
             Self::Ranks => "ranks",
             Self::Throttle => "throttle",
             Self::ThrottleStates => "throttle_states",
@@ -254,6 +266,14 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Dependencies => {
                 type $Record = backwater_fabric::record::DependencyRecord;
+                $body
+            }
+            $crate::columns::TableId::JobSteps => {
+                type $Record = backwater_fabric::record::JobRecord;
+                $body
+            }
+            $crate::columns::TableId::JobMessages => {
+                type $Record = $crate::columns::JobMessageRecord;
                 $body
             }
             $crate::columns::TableId::Ranks => {

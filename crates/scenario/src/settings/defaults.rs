@@ -9,6 +9,10 @@ pub(super) const fn yes() -> bool {
     true
 }
 
+pub(super) const fn ten_us() -> Quantity<Span> {
+    Quantity(Span::from_us(10))
+}
+
 pub(super) const fn word() -> Quantity<Bytes> {
     Quantity(Bytes::new(8))
 }

@@ -21,6 +21,7 @@ impl Workload {
             Self::Collective(_) => "collective",
             Self::Program { .. } => "program",
             Self::Gpcnet { .. } => "gpcnet",
+            Self::Steps(_) => "steps",
         }
     }
 
@@ -42,6 +43,7 @@ impl Workload {
             | Self::HpccFlows { .. }
             | Self::Trace { .. }
             | Self::Collective(_)
+            | Self::Steps(_)
             | Self::Bale { .. } => true,
         }
     }

@@ -7,6 +7,7 @@ mod combined;
 mod credits;
 mod defaults;
 mod host;
+mod job;
 mod kinds;
 mod line_rate;
 mod packet;
@@ -45,6 +46,7 @@ pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
 
 pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
+pub use job::{Drawn, Job, JobPlacement, JobStep, PlacedBy, Straggler};
 pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};
 pub use pfc::{Form, Headroom, HeadroomRule, Pfc, ThresholdKind};
@@ -56,7 +58,7 @@ pub use scheme::Scheme;
 pub use switch::{Arbiter, EcmpHash, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
-pub use workload::Workload;
+pub use workload::{Steps, Workload};
 
 /// Which published system the values that the file does not give are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -192,8 +194,12 @@ pub struct Settings {
     pub cc: CcSettings,
     /// The default protocol of PUTs.
     pub put: PutSettings,
-    /// Who sends what to whom.
+    /// Who sends what to whom. After them stand, in a scenario that is checked, those of the jobs.
+    #[serde(default)]
     pub traffic: Vec<Traffic>,
+    /// Jobs: ranks at hosts of their own, that compute and communicate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub job: Vec<Job>,
     /// What is recorded. It never changes the run.
     pub probe: Probe,
     /// Schemes to compare: each is this scenario with other settings, and `backwater run` runs all of them. The

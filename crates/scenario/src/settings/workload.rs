@@ -286,6 +286,9 @@ pub enum Workload {
     /// A collective operation of ranks, one at each host, again and again: each message is sent when its rank has received what
     /// comes before it (docs/collectives.md).
     Collective(Collective),
+    /// The steps of a job, with its ranks at their hosts. Scenario files have `[[job]]` for it.
+    #[serde(skip)]
+    Steps(Box<Steps>),
     /// What the kernels of bale send, from PE to PE with a barrier at the end (docs/trace-format.md#bale). Element i of a distributed
     /// table is on PE i mod n, so that uniformly random elements are on uniformly random PEs; a PE's own cost no message.
     Bale {
@@ -386,4 +389,13 @@ pub enum Workload {
         #[serde(default)]
         mpi: Mpi,
     },
+}
+
+/// The steps of a job and the hosts of its ranks; those of storage stand after them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steps {
+    /// What the ranks do.
+    pub job: backwater_traffic::generate::Job,
+    /// Host indices.
+    pub hosts: Vec<u32>,
 }

@@ -156,8 +156,13 @@ fn connects(context: &mut Context<'_>, index: usize) -> bool {
 /// Names must be there, distinct, and such that a path in an override can name them.
 fn names(context: &mut Context<'_>) {
     let traffic = &context.settings.traffic;
-    if traffic.is_empty() {
-        context.report(&at!["traffic"], "there is no traffic".to_owned(), "empty", "add a [[traffic]] entry");
+    if traffic.is_empty() && context.settings.job.is_empty() {
+        context.report(
+            &at!["traffic"],
+            "there is no traffic".to_owned(),
+            "empty",
+            "add a [[traffic]] or a [[job]] entry",
+        );
     }
     if traffic.len() > usize::from(u16::MAX) {
         let message = format!("there are {} traffic entries", traffic.len());

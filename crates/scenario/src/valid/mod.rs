@@ -14,6 +14,7 @@ mod flows;
 mod host;
 mod idle;
 mod isolation;
+mod jobs;
 mod lanes;
 mod line_rate;
 mod names;
@@ -37,6 +38,7 @@ use backwater_codes::{Code, Remark};
 use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
+use backwater_traffic::generate::Skew;
 use backwater_units::{Bytes, Time};
 
 use self::lanes::Lanes;
@@ -128,6 +130,7 @@ impl<'a> Context<'a> {
 impl Context<'_> {
     /// Reports what is wrong with the value at the end of `path`.
     fn report(&mut self, path: &[Step], message: String, label: impl Into<String>, help: impl Into<String>) {
+        let path = &self.written_path(path);
         let place = self.scenario.root.place_of(path);
         let keys: Vec<&str> = path.iter().filter_map(Step::key).collect();
         let problem = Problem::new(place, message, label).help(help);
@@ -136,6 +139,32 @@ impl Context<'_> {
         } else {
             problem.key(keys.join("."))
         });
+    }
+
+    /// A path as it is written: what is wrong with the traffic entry of a job is wrong with the job.
+    fn written_path(&self, path: &[Step]) -> Vec<Step> {
+        let mut path = path.to_vec();
+        if let [Step::Key("traffic"), Step::Index(index), rest @ ..] = &mut path[..]
+            && let Some((number, job)) = jobs::of_entry(self.settings, *index)
+        {
+            if let [Step::Key(key @ "file"), ..] = rest {
+                *key = if job.trace.is_some() { "trace" } else { "program" };
+            }
+            path[..2].clone_from_slice(&at!["job", number]);
+        }
+        path
+    }
+
+    /// How much slower or later the ranks of a traffic entry are; `None`: it is not that of a job.
+    fn skew_of(&mut self, index: usize, ranks: u32) -> Option<Skew> {
+        let (job, _) = jobs::of_entry(self.settings, index)?;
+        jobs::skew(self, job, ranks)
+    }
+
+    /// How messages call a traffic entry: `traffic.NAME`, or `job.NAME` if it is that of a job.
+    fn title(&self, index: usize) -> String {
+        let word = if jobs::of_entry(self.settings, index).is_some() { "job" } else { "traffic" };
+        format!("{word}.{}", self.settings.traffic[index].name)
     }
 
     /// Reports of what is wrong at several switches or ports alike the worst, and names some of the others.
@@ -192,7 +221,9 @@ impl Scenario {
         // The network first: some values follow from the rates of its links.
         let mut context = Context::new(&self, &settings);
         let network = topology::network(&mut context);
+        let made = network.as_ref().map(|network| jobs::entries(&mut context, network));
         let Context { problems, mut caveats, files, .. } = context;
+        settings.traffic.extend(made.into_iter().flatten());
         let said = network.as_ref().map(|network| line_rate::follow(&self, &mut settings, network));
         let line_rate::Said { mut notes, caveats: of_rates } = said.unwrap_or_default();
         caveats.extend(of_rates);
@@ -338,6 +369,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         numbers: Vec::new(),
         steps: std::mem::take(&mut context.steps),
         programs: std::mem::take(&mut context.programs),
+        jobs: jobs::specs(settings),
         packet: packet(settings),
         pairs,
         pair_of,
@@ -444,14 +476,16 @@ impl ValidScenario {
         &self.base
     }
 
-    /// The values of the scenario, with every default written out.
+    /// The values of the scenario, with every default written out. The traffic entries of jobs stand behind the others.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// The same as JSON, for `run.json`.
     pub fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.settings).expect("settings are JSON")
+        let mut settings = self.settings.clone();
+        settings.traffic.truncate(jobs::first(&self.settings));
+        serde_json::to_value(settings).expect("settings are JSON")
     }
 
     /// What the user should know about the results.

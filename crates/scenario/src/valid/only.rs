@@ -35,7 +35,15 @@ pub(super) fn keep(context: &mut Context<'_>, spec: &mut Spec) {
         spec.numbers.push(old);
     }
     spec.flows.retain(|flow| keeps(flow.group));
+    // A job whose predecessor does not run waits for nothing.
+    spec.jobs.retain(|job| keeps(job.group));
+    for job in &mut spec.jobs {
+        job.gate = job.gate.filter(|gate| keeps(gate.after));
+    }
     for step in &mut spec.steps {
+        if !keeps(step.group) {
+            step.part = None;
+        }
         // All events and flows of a step are of one entry. One of an entry that does not send is left with nothing to do.
         step.starts.retain_mut(|flow| moved(flow, &place));
         step.after.retain_mut(|event| match event {

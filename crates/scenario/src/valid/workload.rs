@@ -1,6 +1,7 @@
 //! From the kind of a traffic entry to its generator.
 mod bale;
-mod collective;
+pub(super) mod collective;
+mod job;
 mod mpi_io;
 mod poisson;
 mod ranks;
@@ -89,6 +90,7 @@ pub(super) fn flows(
         Workload::HpccFlows { file, time_origin } => entry.hpcc(file, time_origin.0, group)?,
         Workload::Trace { file, hosts } => trace::flows(&mut entry, file, hosts.as_ref(), group)?,
         Workload::Collective(_) => collective::flows(&mut entry, group, seed)?,
+        Workload::Steps(steps) => job::flows(&mut entry, steps, group, seed)?,
         Workload::Bale { .. } => bale::flows(&mut entry, group, seed)?,
         Workload::Program { .. } | Workload::Gpcnet { .. } => ranks::flows(&mut entry, group)?,
     })
@@ -114,8 +116,7 @@ impl Entry<'_, '_> {
         label: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let name = &self.context.settings.traffic[self.index].name;
-        let message = format!("traffic.{name}: {}", message.into());
+        let message = format!("{}: {}", self.context.title(self.index), message.into());
         self.context.report(&self.path(key), message, label, help);
     }
 

@@ -79,6 +79,7 @@ impl Bale {
             messages: Vec::new(),
             collectives: Vec::new(),
             acts,
+            parts: crate::trace::Parts::default(),
         }
     }
 

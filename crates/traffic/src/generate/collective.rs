@@ -3,7 +3,9 @@ use backwater_engine::{stream, uniform};
 use backwater_units::{Bytes, Span};
 
 use crate::stream::{COLLECTIVE, choose, entity};
-use crate::trace::{Algorithm, Collective, Dependency, MAX_FLOWS, Op, Program, Ranks, Ready, Trace};
+use crate::trace::{
+    Algorithm, Collective, Dependency, MAX_FLOWS, Op, Part, Parts, Program, Ranks, Ready, Trace,
+};
 
 /// Iterations of a collective.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,16 +59,12 @@ impl Iterations {
     /// If there are more than [`MAX_FLOWS`] messages.
     pub fn program(&self, group: u16, seed: u64) -> Program {
         assert!(self.messages() <= MAX_FLOWS, "too many messages for a program");
-        let shares = self.experts.map(|experts| self.shares(experts.gini, group, seed));
         let collective = |number: u32| {
             let (after, delay) = match number.checked_sub(1) {
                 None => (Dependency::Start, Span::ZERO),
                 Some(before) => (Dependency::Done(before), self.latency + self.compute),
             };
-            let uneven = match (self.experts, &shares) {
-                (Some(experts), Some(shares)) => self.draw(experts.token, shares, number, group, seed),
-                _ => Vec::new(),
-            };
+            let uneven = self.uneven(number, group, seed);
             Collective {
                 id: u64::from(number),
                 op: self.op,
@@ -86,11 +84,22 @@ impl Iterations {
             collectives: (0..self.times).map(collective).collect(),
             acts: Vec::new(),
             tasks: Vec::new(),
+            parts: Parts {
+                collectives: (0..self.times).map(|iteration| Part { iteration, ..Part::default() }).collect(),
+                ..Parts::default()
+            },
         };
         match trace.expand_with(self.latency) {
             Ok(program) => program,
             Err(error) => unreachable!("iterations wait for the one before: {error}"),
         }
+    }
+
+    /// Of an uneven one the bytes from each rank to each in an iteration, row by row; else nothing.
+    pub(super) fn uneven(&self, number: u32, group: u16, seed: u64) -> Vec<u64> {
+        let Some(experts) = self.experts else { return Vec::new() };
+        let shares = self.shares(experts.gini, group, seed);
+        self.draw(experts.token, &shares, number, group, seed)
     }
 
     /// Which share of the tokens each rank's expert gets, summed up from the first on.

@@ -83,6 +83,7 @@ impl Reader {
             messages: Vec::new(),
             collectives: Vec::new(),
             acts: Vec::new(),
+            parts: crate::trace::Parts::default(),
         };
         Ok(Self {
             trace,

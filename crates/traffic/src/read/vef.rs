@@ -159,6 +159,7 @@ fn start(header: &Line<'_>) -> Result<Trace, LineError> {
         messages: Vec::new(),
         collectives: Vec::new(),
         acts: Vec::new(),
+        parts: crate::trace::Parts::default(),
     })
 }
 

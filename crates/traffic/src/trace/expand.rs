@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use backwater_units::{Bytes, Span, Time};
 
 use super::collective::{Parts, Rounds, Sent};
+use super::label::{Ends, Part};
 use super::steps::{Event, Step};
 use super::{Collective, Dependency, Trace};
 use crate::flow::{Flow, Group};
@@ -62,6 +63,7 @@ pub(super) struct Build {
     /// Line of the record that each step belongs to.
     lines: Vec<usize>,
     line: usize,
+    part: Option<Part>,
     /// Between the last message that a rank waits for and its own within a collective.
     latency: Span,
 }
@@ -72,9 +74,28 @@ impl Build {
         self.line = line;
     }
 
+    /// What is added is this part, and ends nothing; what it would end is returned.
+    fn at_part(&mut self, part: Option<&Part>) -> Ends {
+        self.part = part.map(|part| Part { ends: Ends::Nothing, ..*part });
+        part.map_or(Ends::Nothing, |part| part.ends)
+    }
+
+    /// What the rank of a step is done with then.
+    fn ends(&mut self, step: u32, ends: Ends) {
+        if let Some(part) = &mut self.program.steps[step as usize].part {
+            part.ends = ends;
+        }
+    }
+
+    /// Whether a step is of the part that is at hand.
+    fn is_at_part_of(&self, step: u32) -> bool {
+        let place = |part: Option<Part>| part.map(|part| (part.iteration, part.step));
+        place(self.part) == place(self.program.steps[step as usize].part)
+    }
+
     pub(super) fn step(&mut self, rank: u32, after: Vec<Event>, delay: Span) -> u32 {
-        let (line, starts) = (self.line as u32, Vec::new());
-        self.program.steps.push(Step { host: rank, rank, group: 0, line, after, delay, starts });
+        let (line, starts, part) = (self.line as u32, Vec::new(), self.part);
+        self.program.steps.push(Step { host: rank, rank, group: 0, line, after, delay, starts, part });
         self.lines.push(self.line);
         self.program.steps.len() as u32 - 1
     }
@@ -178,13 +199,15 @@ impl Trace {
         for (number, message) in (0..).zip(&self.messages) {
             let Some(event) = steps.event(self, message.ready.after, message.src) else { continue };
             build.line = message.ready.line;
+            build.at_part(self.parts.messages.get(number as usize));
             let step = match event {
                 // The task starts it by itself.
-                Event::Done(step) if message.ready.delay == Span::ZERO => step,
+                Event::Done(step) if message.ready.delay == Span::ZERO && build.is_at_part_of(step) => step,
                 _ => build.step(message.src, vec![event], message.ready.delay),
             };
             build.program.steps[step as usize].starts.push(number);
         }
+        build.at_part(None);
         self.carry_out(&mut build)?;
         build.check()?;
         Ok(build.program)
@@ -198,6 +221,7 @@ impl Trace {
             build.program.steps[join as usize].after = after.into_iter().collect();
         }
         build.line = collective.line;
+        build.at_part(self.parts.collectives.get(number));
         let at = joins.map(|join| vec![Event::Done(join)]).collect();
         let (bytes, root) = (collective.bytes.get(), collective.root as usize);
         let mut taken = Taken { build, members, at };
@@ -225,20 +249,25 @@ impl Steps {
         let member =
             |group: &super::Ranks| group.members.iter().zip(0..).map(|(rank, at)| (*rank, at)).collect();
         let mut first = Vec::with_capacity(trace.collectives.len());
-        for collective in &trace.collectives {
+        for (number, collective) in trace.collectives.iter().enumerate() {
+            let ends = build.at_part(trace.parts.collectives.get(number));
             first.push(build.program.steps.len() as u32);
             let members = &trace.groups[collective.group as usize].members;
             for (rank, ready) in members.iter().zip(&collective.joins) {
                 build.line = if ready.line > 0 { ready.line } else { collective.line };
                 build.step(*rank, Vec::new(), ready.delay);
-                build.step(*rank, Vec::new(), Span::ZERO);
+                let end = build.step(*rank, Vec::new(), Span::ZERO);
+                build.ends(end, ends);
             }
         }
         let tasks = build.program.steps.len() as u32;
-        for task in &trace.tasks {
+        for (number, task) in trace.tasks.iter().enumerate() {
             build.line = task.line;
-            build.step(task.rank, Vec::new(), task.delay);
+            let ends = build.at_part(trace.parts.tasks.get(number));
+            let step = build.step(task.rank, Vec::new(), task.delay);
+            build.ends(step, ends);
         }
+        build.part = None;
         Self { tasks, first, member: trace.groups.iter().map(member).collect() }
     }
 
@@ -311,7 +340,7 @@ impl Build {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Algorithm, Op, Ranks, Ready};
+    use super::super::{Algorithm, Op, Parts, Ranks, Ready};
     use super::*;
 
     /// One collective of `n` ranks that all join at the start; member 1 is the root where there is one.
@@ -329,6 +358,7 @@ mod tests {
             messages: Vec::new(),
             collectives: vec![collective],
             acts: Vec::new(),
+            parts: Parts::default(),
         }
     }
 

@@ -7,6 +7,7 @@
 //! Files are read by [`crate::read::trace`].
 pub(crate) mod collective;
 mod expand;
+mod label;
 mod shmem;
 mod steps;
 mod text;
@@ -15,6 +16,7 @@ use backwater_units::{Bytes, Span};
 
 pub use collective::{Algorithm, Op};
 pub use expand::{Planned, Program};
+pub use label::{Ends, Part, Parts};
 pub use shmem::{Act, Call, Peer};
 pub(crate) use text::HEADER;
 
@@ -136,6 +138,8 @@ pub struct Trace {
     pub collectives: Vec<Collective>,
     /// Programs of the ranks: the lines of each in their order.
     pub acts: Vec<Act>,
+    /// Which parts of a program they are, if it has parts.
+    pub parts: Parts,
 }
 
 impl Trace {

@@ -1,6 +1,7 @@
 //! Dependencies as a host carries them out: each step waits for events at its own host, and for a time, and starts flows there.
 use backwater_units::Span;
 
+use super::label::{Ends, Part};
 use crate::flow::Flow;
 use crate::program::Channel;
 
@@ -34,6 +35,15 @@ pub struct Step {
     pub delay: Span,
     /// Flows, which have [`backwater_units::Time::MAX`] as their start and begin now.
     pub starts: Vec<u32>,
+    /// Which part of the program it is, if that has parts; so are the messages that it starts.
+    pub part: Option<Part>,
+}
+
+impl Step {
+    /// What its rank is done with when it has been carried out.
+    pub fn ends(&self) -> Ends {
+        self.part.map_or(Ends::Nothing, |part| part.ends)
+    }
 }
 
 /// Sorts flows like [`crate::sort`], and renumbers what `steps` and `channels` say about them.
@@ -92,7 +102,7 @@ mod tests {
     use backwater_units::{Bytes, Time};
 
     fn step(host: u32, after: Vec<Event>, starts: Vec<u32>) -> Step {
-        Step { host, rank: host, group: 0, line: 0, after, delay: Span::ZERO, starts }
+        Step { host, rank: host, group: 0, line: 0, after, delay: Span::ZERO, starts, part: None }
     }
 
     #[test]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from backwater.analysis import collectives, isolation, mark_scores, pictures, run_notes, tables
+from backwater.analysis import jobs as job_notes
 from backwater.analysis.blame import report, score_of, threshold
 from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
@@ -242,6 +243,7 @@ def _summary(outcome: Outcome, beside: Mapping[Path, Mapping[str, Results]]) -> 
     blame = {} if score is None else {"blame": score.values()}
     out = outcome.job.out
     told = {} if out is None else collectives.as_json(Results(out), beside.get(out, {}))
+    told |= {} if out is None else job_notes.as_json(Results(out), beside.get(out, {}))
     return scheme | sweep | (outcome.summary or {}) | told | blame
 
 

@@ -28,9 +28,12 @@ pub(crate) mod waiting;
 
 use std::cmp::Reverse;
 
+use backwater_traffic::trace::{Ends, Part};
+
 use self::frame::Message;
 pub(crate) use self::state::Rank;
 use crate::app::host_flows::HostFlows;
+use crate::app::jobs::Done;
 use crate::link::ports::NIC;
 use crate::link::ports::{Ports, Purpose};
 use crate::record::TimingRecord;
@@ -51,7 +54,7 @@ pub(crate) struct Ranks {
     given: Vec<(u32, Message)>,
     /// What they have recorded in it, programs that have ended in it, and what went wrong.
     recorded: u64,
-    ended: u64,
+    ended: Vec<Done>,
     broken: Option<What>,
 }
 
@@ -81,7 +84,16 @@ impl Ranks {
         }
         to.sort_unstable();
         let own = own.iter().map(|id| Rank::new(*id, &programs.ranks[*id as usize])).collect();
-        Some(Box::new(Self { own, to, from, owner, given: Vec::new(), recorded: 0, ended: 0, broken: None }))
+        Some(Box::new(Self {
+            own,
+            to,
+            from,
+            owner,
+            given: Vec::new(),
+            recorded: 0,
+            ended: Vec::new(),
+            broken: None,
+        }))
     }
 
     /// The rank that a queue pair receives for, and the other one, by the slot of the receiver.
@@ -102,7 +114,7 @@ impl Ranks {
     }
 
     /// How many records they have made in this event, how many programs have ended in it, and what went wrong.
-    pub(crate) fn take_outcome(&mut self) -> (u64, u64, Option<What>) {
+    pub(crate) fn take_outcome(&mut self) -> (u64, Vec<Done>, Option<What>) {
         (std::mem::take(&mut self.recorded), std::mem::take(&mut self.ended), self.broken.take())
     }
 
@@ -118,8 +130,17 @@ impl Ranks {
 
     /// When each of them begins.
     pub(crate) fn starts(&self, world: &World) -> impl Iterator<Item = (u64, u32)> {
+        let is_free = |rank: &Rank| !world.jobs.is_gated(world.programs.ranks[rank.id as usize].group);
         let start = |rank: &Rank| world.programs.ranks[rank.id as usize].start.as_ps();
-        (0..).zip(&self.own).map(move |(number, rank)| (start(rank), number))
+        let own = (0..).zip(&self.own).filter(move |(_, rank)| is_free(rank));
+        own.map(move |(number, rank)| (start(rank), number))
+    }
+
+    /// How long after the beginning of a traffic entry that has just begun each of its ranks begins.
+    pub(crate) fn starts_of(&self, group: u16, world: &World) -> impl Iterator<Item = (u64, u32)> {
+        let program = |rank: &Rank| &world.programs.ranks[rank.id as usize];
+        let own = (0..).zip(&self.own).filter(move |(_, rank)| program(rank).group == group);
+        own.map(move |(number, rank)| (program(rank).start.as_ps(), number))
     }
 
     /// A rank gives a message for another one to the queue pair, or, if that is of the same host, to itself after a while.
@@ -143,6 +164,13 @@ impl Ranks {
     /// The place of a rank, if it is one of this host.
     fn local(&self, id: u32) -> Option<u32> {
         self.own.binary_search_by_key(&id, |rank| rank.id).ok().map(|place| place as u32)
+    }
+
+    /// A program has come to its end.
+    fn end(&mut self, id: u32, world: &World) {
+        let rank = &world.programs.ranks[id as usize];
+        let part = Part { iteration: 0, step: 0, ends: Ends::Job };
+        self.ended.push(Done { group: rank.group, rank: rank.number, part });
     }
 
     fn record(&mut self, timing: TimingRecord, ports: &mut Ports) {

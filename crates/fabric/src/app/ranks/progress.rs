@@ -86,7 +86,9 @@ impl Ranks {
             self.own[rank as usize].at += 1;
         }
         self.own[rank as usize].doing = Doing::Ended(now);
-        self.ended += u64::from(!world.programs.ranks[id as usize].is_endless());
+        if !world.programs.ranks[id as usize].is_endless() {
+            self.end(id, world);
+        }
     }
 
     /// Spends the time of a rank; true if it has been spent.

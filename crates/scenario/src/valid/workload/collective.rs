@@ -3,12 +3,17 @@ use backwater_traffic::generate::{Experts, Iterations};
 use backwater_traffic::program::{self, place};
 use backwater_traffic::trace::{Algorithm, MAX_FLOWS, Op};
 use backwater_traffic::{Flow, Group};
+use backwater_units::Bytes;
 
 use super::Entry;
+use crate::document::{Step, at};
+use crate::quantity::Quantity;
 use crate::settings::{Collective, CollectiveAlgorithm, CollectiveOp, Names, RankPlacement, Shape, Workload};
+use crate::valid::Context;
+use crate::valid::jobs::along_rails;
 
 /// Most tokens that are drawn in all.
-const MOST_TOKENS: u64 = 100_000_000;
+pub(in crate::valid) const MOST_TOKENS: u64 = 100_000_000;
 
 /// The messages of all iterations; their steps go to the context.
 pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Option<Vec<Flow>> {
@@ -29,7 +34,8 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
     };
     let hosts = placed(entry, hosts, *ranks, *placement, group, seed)?;
     let count = hosts.len() as u32;
-    let (op, algorithm) = algorithm_of(entry, *op, *algorithm, *within, count)?;
+    let (place, title) = (entry.path("algorithm"), format!("{}: ", entry.context.title(entry.index)));
+    let (op, algorithm) = algorithm_of(entry.context, (&place, &title), *op, (*algorithm, *within), count)?;
     let (experts, latency, compute) = experts(entry)?;
     let (size, times) = (size.0, *iterations);
     let of = Iterations { op, algorithm, ranks: count, size, times, latency, compute, experts };
@@ -84,10 +90,7 @@ fn placed(
             }
             // The first servers, all of their GPUs: coordinates are server and rail.
             hosts.truncate(ranks as usize);
-            hosts.sort_by_key(|host| {
-                let at = &entry.network.place(entry.network.hosts()[*host as usize]).at;
-                (at[1], at[0])
-            });
+            along_rails(entry.network, &mut hosts);
             program::Placement::Block
         }
     };
@@ -95,11 +98,11 @@ fn placed(
 }
 
 /// What is done and by which messages.
-fn algorithm_of(
-    entry: &mut Entry<'_, '_>,
+pub(in crate::valid) fn algorithm_of(
+    context: &mut Context<'_>,
+    (path, title): (&[Step], &str),
     op: CollectiveOp,
-    algorithm: Option<CollectiveAlgorithm>,
-    within: Option<u32>,
+    (algorithm, within): (Option<CollectiveAlgorithm>, Option<u32>),
     ranks: u32,
 ) -> Option<(Op, Algorithm)> {
     let name = op;
@@ -123,36 +126,40 @@ fn algorithm_of(
         CollectiveAlgorithm::RecursiveDoubling => Algorithm::RecursiveDoubling,
         CollectiveAlgorithm::Pairwise => Algorithm::Pairwise,
         CollectiveAlgorithm::Linear => Algorithm::Linear,
-        CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical(group(entry, within)?),
+        CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical(group(context, (path, title), within)?),
     };
     if !wanted.is_for(op) {
         let words: Vec<&str> = op.algorithms().iter().map(|algorithm| word(*algorithm)).collect();
-        let message = format!("no {} is done by {}", text(name), word(wanted));
-        entry.report("algorithm", message, format!("one of {}", words.join(", ")), "or leave it out");
+        let message = format!("{title}no {} is done by {}", text(name), word(wanted));
+        context.report(path, message, format!("one of {}", words.join(", ")), "or leave it out");
         return None;
     }
     if let (Algorithm::Hierarchical(size), false) = (wanted, wanted.does(op, ranks as usize)) {
-        let message = format!("groups of {size} ranks, and there are {ranks}");
+        let message = format!("{title}groups of {size} ranks, and there are {ranks}");
         let help = "give a number that divides the number of ranks";
-        entry.report(if within.is_some() { "within" } else { "ranks" }, message, "does not divide", help);
+        let key = Step::Key(if within.is_some() { "within" } else { "algorithm" });
+        let place = path.iter().rev().skip(1).rev().cloned().chain([key]).collect::<Vec<_>>();
+        context.report(&place, message, "does not divide", help);
         return None;
     }
     if !wanted.does(op, ranks as usize) {
-        let message = format!("{} is for a power of two of ranks, and there are {ranks}", word(wanted));
-        entry.report("algorithm", message, "not for so many", "take ring, or 2, 4, 8, … ranks");
+        let message =
+            format!("{title}{} is for a power of two of ranks, and there are {ranks}", word(wanted));
+        context.report(path, message, "not for so many", "take ring, or 2, 4, 8, … ranks");
         return None;
     }
     Some((op, wanted))
 }
 
 /// Ranks of a group of a hierarchical collective.
-fn group(entry: &mut Entry<'_, '_>, within: Option<u32>) -> Option<u32> {
-    if let (None, Shape::Rail { gpus, .. }) = (within, &entry.context.settings.topology.shape) {
+fn group(context: &mut Context<'_>, (path, title): (&[Step], &str), within: Option<u32>) -> Option<u32> {
+    if let (None, Shape::Rail { gpus, .. }) = (within, &context.settings.topology.shape) {
         return Some(*gpus);
     }
     if within.is_none() {
         let help = "give within = the number of ranks of a server";
-        entry.report("algorithm", "hierarchical needs the size of its groups", "no servers here", help);
+        let message = format!("{title}hierarchical needs the size of its groups");
+        context.report(path, message, "no servers here", help);
     }
     within
 }
@@ -192,25 +199,36 @@ fn experts(
     else {
         return None;
     };
-    let times = (host_latency.0, compute.0);
-    if *op == CollectiveOp::MoeAllToAll {
+    let (place, title) = (at!["traffic", entry.index], format!("{}: ", entry.context.title(entry.index)));
+    let experts = experts_of(entry.context, (&place, &title), *op, (*token, *gini))?;
+    Some((experts, host_latency.0, compute.0))
+}
+
+/// Experts, if there are some; `token` and `gini` stand at `path`.
+pub(in crate::valid) fn experts_of(
+    context: &mut Context<'_>,
+    (path, title): (&[Step], &str),
+    op: CollectiveOp,
+    (token, gini): (Option<Quantity<Bytes>>, Option<f64>),
+) -> Option<Option<Experts>> {
+    if op == CollectiveOp::MoeAllToAll {
         let of = Experts {
             token: token.map_or(DEFAULT_TOKEN, |token| token.0),
             gini: gini.unwrap_or(DEFAULT_GINI),
         };
-        return Some((Some(of), times.0, times.1));
+        return Some(Some(of));
     }
     let given = [("token", token.is_some()), ("gini", gini.is_some())];
     let mut good = true;
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {
-        let message = format!("{key} is of moe-all-to-all, and this is {}", text(*op));
-        entry.report(key, message, "no experts here", "remove this line");
+        let message = format!("{title}{key} is of moe-all-to-all, and this is {}", text(op));
+        context.report(&[path, &[Step::Key(key)]].concat(), message, "no experts here", "remove this line");
         good = false;
     }
-    good.then_some((None, times.0, times.1))
+    good.then_some(None)
 }
 
 /// Hidden size of 7168 in FP8 (DeepSeek-V3, arXiv:2412.19437, sections 3.2 and 4.2).
-const DEFAULT_TOKEN: backwater_units::Bytes = backwater_units::Bytes::new(7168);
+const DEFAULT_TOKEN: Bytes = Bytes::new(7168);
 /// "Above 0.24 on every real-text condition" (arXiv:2605.20982, abstract).
 const DEFAULT_GINI: f64 = 0.24;

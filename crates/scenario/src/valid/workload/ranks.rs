@@ -24,7 +24,15 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
     let costs = costs(entry, workload.mpi()?)?;
     sizes(entry, &application)?;
     good?;
-    Some(entry.context.programs.add(application, &hosts, group, costs, 0))
+    let ranks = application.members.len() as u32;
+    let skew = entry.context.skew_of(entry.index, ranks);
+    let added = entry.context.programs.ranks.len();
+    let flows = entry.context.programs.add(application, &hosts, group, costs, 0);
+    for rank in skew.iter().flat_map(|skew| skew.ranks.clone()) {
+        let own = &mut entry.context.programs.ranks[added + rank as usize];
+        skew.iter().for_each(|skew| skew.delay(own, settings.run.seed));
+    }
+    Some(flows)
 }
 
 /// What of an entry ranks have no use for.

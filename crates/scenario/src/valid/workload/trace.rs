@@ -37,6 +37,10 @@ pub(super) fn flows(
         );
         return None;
     }
+    let program = match entry.context.skew_of(entry.index, ranks) {
+        Some(skew) => program.of_job(&skew, group.id, entry.context.settings.run.seed),
+        None => program,
+    };
     let (flows, steps) = program.on(&hosts, group);
     entry.context.steps = steps;
     Some(flows)

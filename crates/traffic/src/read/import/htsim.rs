@@ -189,7 +189,8 @@ impl Reader {
         }
         let groups = vec![Ranks { id: 0, members: (0..nodes).collect() }];
         let (collectives, acts) = (Vec::new(), Vec::new());
-        let trace = Trace { ranks: nodes, groups, tasks, messages, collectives, acts };
+        let parts = crate::trace::Parts::default();
+        let trace = Trace { ranks: nodes, groups, tasks, messages, collectives, acts, parts };
         trace.expand()?;
         Ok(Imported { trace, notes: self.notes() })
     }

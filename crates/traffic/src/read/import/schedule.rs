@@ -72,6 +72,7 @@ impl Schedule {
             messages,
             collectives: std::mem::take(&mut self.collectives),
             acts: Vec::new(),
+            parts: crate::trace::Parts::default(),
         };
         trace.groups.append(&mut self.groups);
         let flows = trace.flows();

@@ -1,0 +1,216 @@
+"""Jobs: their times in an empty network by arithmetic, where their ranks are, who waits for whom, what is refused.
+
+On a star every host has a link of its own to one switch. A message of m packets of P bytes on the wire takes
+m P / C + P / C + 2 d: all packets leave the host, the last one crosses the switch whole, two links' delay.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from backwater import Results, _core
+from backwater.analysis import jobs
+from backwater.cli import main
+from backwater.errors import Exit
+
+#: 100 Gbps are 80 ps per byte; packets of 1000 B and no headers.
+PS_PER_BYTE, PACKET, DELAY, LATENCY = 80, 1000, 1_000_000, 600_000
+US = 1_000_000
+
+STEPS = '[[job.step]]\ncompute = "5us"\n[[job.step]]\ncollective = "all-reduce"\nsize = "80000B"\n'
+
+
+def text(entries: str, topology: str = 'kind = "star"\nhosts = 8') -> str:
+    return f"""profile = "ideal"
+[topology]
+{topology}
+rate = "100Gbps"
+delay = "1us"
+[switch]
+flow-control = "none"
+[packet]
+payload = "1000B"
+header = "0B"
+[cc]
+kind = "none"
+{entries}
+"""
+
+
+def job(name: str, keys: str = "", steps: str = STEPS) -> str:
+    return f'[[job]]\nname = "{name}"\n{keys}\n{steps}'
+
+
+def run(tmp_path: Path, entries: str, *overrides: str, **scene: Any) -> Results:
+    out = tmp_path / "run"
+    _core.Scenario(text(entries, **scene), "j.toml", tmp_path, overrides).run(out)
+    return Results(out)
+
+
+def refused(tmp_path: Path, entries: str, **scene: Any) -> str:
+    with pytest.raises(_core.ScenarioError) as error:
+        _core.Scenario(text(entries, **scene), "j.toml", tmp_path, ()).run(tmp_path / "run")
+    return str(error.value)
+
+
+def message(size: int) -> int:
+    """Picoseconds of a message of whole packets across the star, alone on both links."""
+    assert size % PACKET == 0
+    return (size + PACKET) * PS_PER_BYTE + 2 * DELAY
+
+
+#: A ring all-reduce of 80 000 B among 8 ranks: 14 messages of 10 000 B.
+RING = 14 * message(10_000) + 13 * LATENCY
+
+
+def test_an_iteration_takes_its_computation_and_its_collective(tmp_path: Path) -> None:
+    results = run(tmp_path, job("train", "iterations = 3"))
+    (train,) = jobs.of(results)
+    assert train.time_ps == 3 * (5 * US + RING) + 2 * LATENCY
+    assert train.ideal_ps == pytest.approx(train.time_ps, rel=0.02)
+    compute, reduce = train.steps
+    assert (compute.time_ps, compute.ideal_ps) == (pytest.approx(5 * US, abs=LATENCY), 5 * US)
+    assert (reduce.time_ps, reduce.ideal_ps) == (RING, pytest.approx(RING, rel=0.02))
+    # nccl-tests: S / t, and 2 (n - 1) / n times that.
+    assert reduce.algorithm_bps == pytest.approx(8e12 * 80_000 / RING)
+    assert reduce.bus_bps == pytest.approx(8e12 * 80_000 / RING * 2 * 7 / 8)
+    assert reduce.bus_percent_of_line_rate == pytest.approx(100 * (reduce.bus_bps or 0) / 100e9)
+
+
+@pytest.mark.parametrize(("skew", "later"), [("slower = 1.2", US), ('later = "3us"', 3 * US)])
+def test_a_straggler_delays_the_end_by_exactly_its_skew(tmp_path: Path, skew: str, later: int) -> None:
+    (train,) = jobs.of(run(tmp_path, job("train", f"straggler = {{ ranks = [3], {skew} }}")))
+    assert train.time_ps == 5 * US + later + RING
+
+
+def test_drawn_skew_is_the_same_for_a_seed_and_another_one_for_another(tmp_path: Path) -> None:
+    drawn = 'straggler = { slower = 1.5, drawn = "exponential" }'
+    times = [jobs.of(run(tmp_path, job("train", drawn), f"run.seed={seed}"))[0].time_ps for seed in (1, 1, 2)]
+    assert times[0] == times[1] != times[2]
+    assert all(time is not None and time > 5 * US + RING for time in times)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_job_begins_when_the_one_before_has_ended_on_any_number_of_threads(tmp_path: Path, threads: int) -> None:
+    both = job("one", "ranks = 8\nstraggler = { ranks = [2], slower = 2 }") + job(
+        "two", 'ranks = 4\nshare = true\nafter = "one"\ndelay = "7us"'
+    )
+    results = run(tmp_path, both, f"run.threads={threads}")
+    first, second = jobs.of(results)
+    assert first.end_ps == 10 * US + RING
+    assert second.start_ps == (first.end_ps or 0) + 7 * US
+    ring = 6 * message(20_000) + 5 * LATENCY
+    assert second.time_ps == 5 * US + ring
+    assert results.meta["digest"] == run(tmp_path, both, "run.threads=1").meta["digest"]
+
+
+def test_a_job_alone_does_not_wait_for_one_that_does_not_run(tmp_path: Path) -> None:
+    both = job("one", "ranks = 4") + job("two", 'ranks = 4\nafter = "one"')
+    (second,) = jobs.of(run(tmp_path, both, 'run.only=["two"]'))
+    assert (second.job, second.start_ps) == ("two", 0)
+
+
+def test_packed_ranks_fill_a_switch_and_spread_ones_take_all_of_them(tmp_path: Path) -> None:
+    leaves = 'kind = "leaf-spine"\nleaves = 4\nspines = 1\nhosts-per-leaf = 3'
+    entries = job("packed", "ranks = 4") + job("spread", 'ranks = 5\nplacement = "spread"')
+    packed, spread = jobs.of(run(tmp_path, entries, topology=leaves))
+    assert packed.hosts == ["h0", "h1", "h2", "h3"]
+    # Free are h4 and h5 of the second leaf and all of the third and fourth one.
+    assert spread.hosts == ["h4", "h6", "h9", "h5", "h7"]
+
+
+def test_listed_hosts_are_given_before_others_choose(tmp_path: Path) -> None:
+    entries = job("free", "ranks = 3") + job("listed", 'placement = ["h2", "h[0-1]"]')
+    free, listed = jobs.of(run(tmp_path, entries))
+    assert (free.hosts, listed.hosts) == (["h3", "h4", "h5"], ["h2", "h0", "h1"])
+
+
+def test_random_ranks_are_drawn_by_the_seed(tmp_path: Path) -> None:
+    entries = job("drawn", 'ranks = 5\nplacement = "random"')
+    places = [jobs.of(run(tmp_path, entries, f"run.seed={seed}"))[0].hosts for seed in (1, 1, 2)]
+    assert places[0] == places[1] != places[2]
+    assert len(set(places[0])) == 5
+
+
+def test_storage_is_written_and_read_in_two_messages_and_has_no_ranks(tmp_path: Path) -> None:
+    steps = '[[job.step]]\nwrite = "10000B"\nto = "h0"\n[[job.step]]\nread = "20000B"\nfrom = "h0"\n'
+    (saved,) = jobs.of(run(tmp_path, job("save", "ranks = 1", steps)))
+    assert saved.hosts == ["h1"]
+    short = 2 * PS_PER_BYTE + 2 * DELAY  # an answer, or a question, of 1 B on two links
+    written, read = message(10_000) + LATENCY + short, short + LATENCY + message(20_000)
+    assert saved.time_ps == written + LATENCY + read
+    assert saved.ideal_ps == pytest.approx(saved.time_ps, rel=0.02)
+
+
+def test_a_trace_and_a_program_are_jobs_too(tmp_path: Path) -> None:
+    (tmp_path / "a.trace").write_text("backwater-trace 1\nranks 2\nmessage 1 from 0 to 1 bytes 10000 delay 2us\n")
+    (tmp_path / "a.program").write_text("backwater-program 1\nranks 2\nrank * compute 4us\n")
+    slow = "straggler = { ranks = [1], slower = 1.5 }"
+    entries = job("traced", "", 'trace = "a.trace"') + job(
+        "program", f'after = "traced"\n{slow}', 'program = "a.program"'
+    )
+    traced, program = jobs.of(run(tmp_path, entries))
+    assert traced.time_ps == 2 * US + message(10_000)
+    assert (program.start_ps, program.time_ps) == ((traced.end_ps or 0) + 10 * US, 6 * US)
+
+
+def test_every_message_is_named_by_step_iteration_and_rank(tmp_path: Path) -> None:
+    results = run(tmp_path, job("train", "iterations = 2"))
+    told = results.job_messages.join(results.flows.select("flow", pl.col("src").cast(pl.String)), on="flow").collect()
+    assert told.height == results.flows.select(pl.len()).collect().item() == 2 * 14 * 8
+    assert told.group_by("iteration", "step", "rank").len().select("step", "len").unique().rows() == [(1, 14)]
+    assert all(row["src"] == f"h{row['rank']}" for row in told.to_dicts())
+
+
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        (job("a", "ranks = 9"), ["its ranks need 9 hosts, and 8 of 8 are free"]),
+        (job("a", "ranks = 6") + job("b", "ranks = 3"), ["its ranks need 3 hosts, and 2 of 8 are free: a has 6"]),
+        (
+            job("a", 'placement = ["h1", "h2"]') + job("b", 'placement = ["h2", "h3"]'),
+            ["job.b and job.a both have a rank at h2", "share = true in job.b"],
+        ),
+        (job("a", 'after = "b"') + job("b", 'after = "a"'), ["leads back to itself: a after b after a"]),
+        (job("a", 'after = "a"'), ["leads back to itself: a after a"]),
+        (job("a", 'after = "c"'), ['there is no job "c"']),
+        (job("a", 'delay = "1us"'), ["delay = 1us is too short", "2us and more"]),
+        (job("a", "straggler = { ranks = [8], slower = 2 }"), ["there is no rank 8", "0 to 7"]),
+        (job("a", "", ""), ["it has nothing to do"]),
+        (job("a", "", '[[job.step]]\ncompute = "1us"\nsize = "1KB"\n'), ["size is of collective"]),
+        (job("a", "", '[[job.step]]\ncollective = "all-reduce"\n'), ["has no size"]),
+        (
+            job("a", 'hosts = "h[0-3]"', '[[job.step]]\nwrite = "1KB"\nto = "h2"\n'),
+            ["has rank 2 of it, and is its storage"],
+        ),
+        (job("a", 'placement = "rails"'), ["this network has no rails"]),
+        (job("a") + job("a", "share = true"), ['another job is named "a", too']),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(tmp_path: Path, entries: str, says: list[str]) -> None:
+    told = refused(tmp_path, entries)
+    assert all(part in told for part in says), told
+
+
+def test_the_terminal_and_json_tell_time_alone_slowdown_and_bandwidth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.toml"
+    leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
+    spread = 'ranks = 4\nplacement = "spread"'
+    file.write_text(text(job("one", spread) + job("two", spread), leaves))
+    assert main(["run", str(file), "--out", str(tmp_path / "o"), "--json"]) in (Exit.OK, Exit.CAVEATS)
+    told = json.loads(capsys.readouterr().out)["jobs"]
+    assert [one["job"] for one in told] == ["one", "two"]
+    for one in told:
+        # Their rings share the only spine.
+        assert one["slowdown"] == one["time_ps"] / one["alone_ps"] >= 1
+        assert one["steps"][1]["bus_percent_of_line_rate"] < 100
+    assert max(one["slowdown"] for one in told) > 1.1
+    assert main(["run", str(file), "--out", str(tmp_path / "p")]) in (Exit.OK, Exit.CAVEATS)
+    printed = capsys.readouterr().out
+    assert "job one: 4 ranks" in printed
+    assert "slowdown" in printed
+    assert "% of the line rate" in printed

@@ -116,6 +116,7 @@ pub fn try_under(mut simulation: Simulation, control: &Control<'_>) -> Result<Ou
         all.puts.extend(&records.puts);
         all.streams.extend(&records.streams);
         all.timings.extend(&records.timings);
+        all.jobs.extend(&records.jobs);
         Ok(())
     })?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());

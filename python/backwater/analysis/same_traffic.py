@@ -92,7 +92,7 @@ def _flows(run: Results) -> pl.DataFrame:
     size = pl.when(~supplied).then(pl.col("size_bytes"))
     # When a message of an application starts depends on those before it, and so on the scheme.
     scenario = run.meta["scenario"]
-    applications = measures.applications(scenario) + measures.programs(scenario)
+    applications = measures.applications(scenario) + measures.programs(scenario) + measures.jobs(scenario)
     start = pl.when(~pl.col("traffic").cast(pl.String).is_in(applications)).then(pl.col("start_ps"))
     chosen = run.flows.select(*names, start_ps=start, size_bytes=size).collect()
     return chosen.sort("start_ps", "src", "dst", "size_bytes")

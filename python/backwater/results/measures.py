@@ -65,7 +65,7 @@ def throttle(scenario: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 def programs(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
-    ranks = [job["name"] for job in scenario.get("job", []) if job.get("program") is not None]
+    ranks = [job["name"] for job in scenario.get("job", []) if job.get("program") or job.get("gpcnet")]
     return of_kind(scenario, "program") + of_kind(scenario, "gpcnet") + ranks
 
 

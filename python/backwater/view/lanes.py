@@ -49,7 +49,8 @@ def of(results: Results, end_ps: int) -> Lanes:
     """The lanes of a run: its applications in the order of the scenario."""
     found = Lanes()
     iterations = _iterations(results, end_ps)
-    for name in measures.applications(results.meta["scenario"]):
+    scenario = results.meta["scenario"]
+    for name in measures.applications(scenario) + measures.jobs(scenario):
         messages = (
             results.flows.filter(pl.col("traffic").cast(pl.String) == name, pl.col("start_ps").is_not_null())
             .select("src_index", start="start_ps", end=pl.col("finish_ps").fill_null(end_ps), src=pl.col("src"))
@@ -59,7 +60,7 @@ def of(results: Results, end_ps: int) -> Lanes:
         if messages.is_empty():
             continue
         if name in iterations:
-            lane = found.lane(name, f"{name}: its iterations, from the first message to the last")
+            lane = found.lane(name, f"{name}: its iterations, from the first begin to the last end")
             for number, start, end in iterations[name]:
                 found.span(lane, start, end, f"iteration {number}")
         else:
@@ -73,13 +74,18 @@ def of(results: Results, end_ps: int) -> Lanes:
 
 
 def _iterations(results: Results, end_ps: int) -> dict[str, list[tuple[int, int, int]]]:
-    """By collective the number, start and end of each iteration that began."""
+    """By collective and job the number, start and end of each iteration that began."""
     found: dict[str, list[tuple[int, int, int]]] = {}
     if results.has("collectives"):
         rows = results.collectives.filter(pl.col("start_ps").is_not_null()).select(
             pl.col("traffic").cast(pl.String), "iteration", "start_ps", pl.col("end_ps").fill_null(end_ps)
         )
         for name, number, start, end in rows.collect().iter_rows():
+            found.setdefault(name, []).append((number, start, end))
+    if results.has("job_steps"):
+        steps = results.job_steps.group_by(pl.col("traffic").cast(pl.String), "iteration")
+        spans = steps.agg(pl.col("start_ps").min(), pl.col("end_ps").max()).sort("traffic", "iteration")
+        for name, number, start, end in spans.collect().iter_rows():
             found.setdefault(name, []).append((number, start, end))
     return found
 

@@ -67,7 +67,7 @@ impl Jobs {
             jobs.gates.push(Opening {
                 group: job.group,
                 after: gate.after,
-                ranks: (ends + ranks(gate.after).count()) as u32,
+                ranks: (ends + ranks(gate.after).filter(|rank| !rank.is_endless()).count()) as u32,
                 watcher: hosts.first().copied().unwrap_or_default(),
                 hosts,
                 delays: (delay / 2, delay - delay / 2),

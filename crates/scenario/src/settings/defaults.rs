@@ -69,7 +69,7 @@ pub(super) const fn wire() -> LoadCounts {
     LoadCounts::Wire
 }
 
-pub(super) fn everybody() -> Names {
+pub(crate) fn everybody() -> Names {
     Names::One("*".to_owned())
 }
 

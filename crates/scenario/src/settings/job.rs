@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{CollectiveAlgorithm, CollectiveOp};
 use super::defaults::{one, six_hundred_ns, ten_us};
+use super::gpcnet::Gpcnet;
 use super::program::Mpi;
 use super::traffic::zero_span;
 use super::{Control, Names};
 use crate::quantity::Quantity;
 
-/// A job: ranks, the hosts that they get, and what they do (docs/jobs.md). Give `step`, `trace` or `program`.
+/// A job: ranks, the hosts that they get, and what they do (docs/jobs.md). Give `step`, `trace`, `program` or `gpcnet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Job {
@@ -56,6 +57,10 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub program: Option<String>,
+    /// GPCNeT (docs/gpcnet.md) instead of steps, with the keys of such a traffic entry but for `hosts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("additionalProperties" = false))]
+    pub gpcnet: Option<Gpcnet>,
     /// Ranks of a program that a host has. Default 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1024))]

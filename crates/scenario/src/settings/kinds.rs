@@ -1,5 +1,5 @@
 //! What is true of all entries of a kind.
-use super::{Mpi, Workload};
+use super::{Gpcnet, Mpi, Workload};
 
 impl Workload {
     /// The name in scenario files.
@@ -20,7 +20,7 @@ impl Workload {
             Self::Bale { .. } => "bale",
             Self::Collective(_) => "collective",
             Self::Program { .. } => "program",
-            Self::Gpcnet { .. } => "gpcnet",
+            Self::Gpcnet(_) => "gpcnet",
             Self::Steps(_) => "steps",
         }
     }
@@ -35,7 +35,7 @@ impl Workload {
             | Self::Supply { .. }
             | Self::Permutation { .. }
             | Self::Program { .. }
-            | Self::Gpcnet { .. } => false,
+            | Self::Gpcnet(_) => false,
             Self::Bursts { .. }
             | Self::Poisson { .. }
             | Self::Synchronous { .. }
@@ -51,7 +51,7 @@ impl Workload {
     /// What message passing costs, if the entry has ranks.
     pub const fn mpi(&self) -> Option<&Mpi> {
         match self {
-            Self::Program { mpi, .. } | Self::Gpcnet { mpi, .. } => Some(mpi),
+            Self::Program { mpi, .. } | Self::Gpcnet(Gpcnet { mpi, .. }) => Some(mpi),
             _ => None,
         }
     }

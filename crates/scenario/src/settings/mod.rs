@@ -6,6 +6,7 @@ mod collective;
 mod combined;
 mod credits;
 mod defaults;
+mod gpcnet;
 mod host;
 mod job;
 mod kinds;
@@ -44,7 +45,9 @@ pub use choices::{
 pub use collective::{Collective, CollectiveAlgorithm, CollectiveOp, RankPlacement};
 pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
+pub(crate) use defaults::everybody;
 
+pub use gpcnet::Gpcnet;
 pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
 pub use job::{Drawn, Job, JobPlacement, JobStep, PlacedBy, Straggler};
 pub use line_rate::LineRate;

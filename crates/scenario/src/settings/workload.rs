@@ -8,11 +8,9 @@ use super::choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
 };
 use super::collective::Collective;
-use super::defaults::{
-    congestors, everybody, four, four_fifths, four_kib, half, one, quarter, sixteen, ten, tenth, tests, two,
-    wire, word, yes,
-};
-use super::program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
+use super::defaults::{everybody, four, half, one, quarter, tenth, wire, word, yes};
+use super::gpcnet::Gpcnet;
+use super::program::{Mpi, Placement};
 use super::traffic::zero_span;
 use crate::quantity::Quantity;
 
@@ -338,57 +336,7 @@ pub enum Workload {
     },
     /// The congestion test of GPCNeT 1.3 (`network_load_test`): on some hosts congestors, on the others network tests, first alone,
     /// then beside them. Hosts are drawn by the seed of the run. Whatever is scaled down says so at its key.
-    Gpcnet {
-        /// The hosts that have ranks, at least 10. Default all hosts.
-        #[serde(default = "everybody")]
-        hosts: Names,
-        /// Ranks at each host: its n-th rank is in the n-th group (slice) of tests or congestors. Default 16 (PFT paper, section IV-C:
-        /// PPort).
-        #[serde(default = "sixteen")]
-        #[schemars(range(min = 1, max = 1024))]
-        ranks_per_host: u32,
-        /// Share of the hosts that have congestors, rounded down to whole hosts. Default 0.8 (GPCNeT 1.3).
-        #[serde(default = "four_fifths")]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        congestor_share: f64,
-        /// What congestors do: those of a slice are dealt out to these in turn. Default all four (GPCNeT 1.3).
-        #[serde(default = "congestors")]
-        congestors: Vec<Congestor>,
-        /// Payload of a congestor's message. Default 4 KiB (GPCNeT 1.3: 512 doubles).
-        #[serde(default = "four_kib")]
-        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1TB"))]
-        congestor_size: Quantity<Bytes>,
-        /// Rounds of every congestor before the congested tests begin. Default 2 (GPCNeT 1.3: a whole pass, of up to 10 s; scaled down).
-        #[serde(default = "two")]
-        #[schemars(range(min = 1, max = 1_000_000))]
-        warm_up_passes: u32,
-        /// Random rings of latency and of bandwidth, others in every slice. Default 10 (GPCNeT 1.3 has 30; scaled down).
-        #[serde(default = "ten")]
-        #[schemars(range(min = 1, max = 100_000))]
-        rings: u32,
-        /// The test latency.
-        #[serde(default)]
-        latency: LatencyTest,
-        /// The test bandwidth.
-        #[serde(default)]
-        bandwidth: BandwidthTest,
-        /// The test allreduce.
-        #[serde(default)]
-        allreduce: AllreduceTest,
-        /// Which tests there are; their order is always that of GPCNeT. Default all three (GPCNeT 1.3). None, with isolated = false: the
-        /// congestors run alone, to the end of the run (`run.until`).
-        #[serde(default = "tests")]
-        tests: Vec<NetworkTest>,
-        /// Whether the tests run alone, before there are congestors. Default true (GPCNeT 1.3).
-        #[serde(default = "yes")]
-        isolated: bool,
-        /// Whether the tests run beside the congestors. Default true (GPCNeT 1.3).
-        #[serde(default = "yes")]
-        congested: bool,
-        /// What message passing costs.
-        #[serde(default)]
-        mpi: Mpi,
-    },
+    Gpcnet(Gpcnet),
 }
 
 /// The steps of a job and the hosts of its ranks; those of storage stand after them.

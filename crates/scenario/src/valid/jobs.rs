@@ -14,7 +14,7 @@ use self::places::Places;
 pub(super) use self::places::along_rails;
 use super::Context;
 use crate::document::{Step, at};
-use crate::settings::{Drawn, Job, Mpi, Names, Placement, Settings, Traffic, Workload};
+use crate::settings::{Drawn, Gpcnet, Job, Names, Placement, Settings, Traffic, Workload, everybody};
 
 /// How many entries of the list of traffic are of the scenario; those of its jobs stand behind them. The same before there are any.
 pub(super) fn first(settings: &Settings) -> usize {
@@ -103,22 +103,25 @@ struct Wanted {
 /// What a job needs, and that it has exactly one program.
 fn wanted(context: &mut Context<'_>, index: usize) -> Option<Wanted> {
     let job = &context.settings.job[index];
-    let kinds = [!job.step.is_empty(), job.trace.is_some(), job.program.is_some()];
+    let kinds = [!job.step.is_empty(), job.trace.is_some(), job.program.is_some(), job.gpcnet.is_some()];
     let given = kinds.iter().filter(|given| **given).count();
     if given != 1 {
         let (message, help) = if given == 0 {
             (
                 format!("job.{}: it has nothing to do", job.name),
-                "add [[job.step]], trace = \"FILE\" or program = \"FILE\"",
+                "add [[job.step]], trace = \"FILE\", program = \"FILE\" or [job.gpcnet]",
             )
         } else {
-            (format!("job.{}: it has {given} programs", job.name), "give one of step, trace and program")
+            (
+                format!("job.{}: it has {given} programs", job.name),
+                "give one of step, trace, program and gpcnet",
+            )
         };
         context.report(&at!["job", index], message, "what does it do?", help);
         return None;
     }
     idle(context, index)?;
-    let per_host = job.ranks_per_host;
+    let per_host = job.gpcnet.as_ref().map_or(job.ranks_per_host, |gpcnet| gpcnet.ranks_per_host);
     let of = |ranks: Option<u32>| Wanted { ranks, hosts: ranks.map(|ranks| ranks.div_ceil(per_host)) };
     let (key, file) = match (&job.trace, &job.program) {
         (Some(file), _) => ("trace", file),
@@ -167,6 +170,16 @@ fn idle(context: &mut Context<'_>, index: usize) -> Option<()> {
     if job.program.is_none() && job.mpi.is_some() {
         wrong.push(("mpi", "is for programs", "remove it; host-latency is what steps have"));
     }
+    if job.gpcnet.as_ref().is_some_and(|gpcnet| gpcnet.hosts != everybody()) {
+        let path = at!["job", index, "gpcnet", "hosts"];
+        let message = format!("job.{}: the job says which hosts it has", job.name);
+        context.report(
+            &path,
+            message,
+            "not here",
+            "remove this line; hosts and placement are keys of the job",
+        );
+    }
     let name = &job.name;
     for (key, what, help) in wrong {
         let message = format!("job.{name}: {key} {what}, of which this job has none");
@@ -198,13 +211,20 @@ fn entry(
             hosts: named(&hosts),
             ranks_per_host: job.ranks_per_host,
             placement: Placement::Block,
-            mpi: job.mpi.unwrap_or_else(Mpi::default),
+            mpi: job.mpi.unwrap_or_default(),
         }
+    } else if let Some(gpcnet) = &job.gpcnet {
+        Workload::Gpcnet(Gpcnet { hosts: named(&hosts), ..gpcnet.clone() })
     } else {
         Workload::Steps(Box::new(steps::steps(context, network, index, hosts, storage)?))
     };
-    if !matches!(workload, Workload::Steps(_)) {
-        skew(context, index, ranks?)?;
+    let all = match &workload {
+        Workload::Gpcnet(gpcnet) => Some(hosts_of(&gpcnet.hosts) * gpcnet.ranks_per_host),
+        Workload::Steps(_) => None,
+        _ => ranks,
+    };
+    if let Some(ranks) = all {
+        skew(context, index, ranks)?;
     }
     let mut entry = Traffic {
         name: job.name.clone(),
@@ -219,6 +239,21 @@ fn entry(
     };
     super::flows::fill(&mut entry, &settings.topology.shape);
     Some(entry)
+}
+
+/// How many hosts are named.
+fn hosts_of(names: &Names) -> u32 {
+    names.patterns().len() as u32
+}
+
+/// No job may wait for a traffic entry of which no rank ever ends.
+pub(super) fn never_ends(context: &mut Context<'_>, entry: usize) {
+    let Some((_, endless)) = of_entry(context.settings, entry) else { return };
+    let waits = |job: &&Job| job.after.as_ref() == Some(&endless.name);
+    let Some(index) = context.settings.job.iter().position(|job| waits(&job)) else { return };
+    let message = format!("job.{}: job.{} never ends", context.settings.job[index].name, endless.name);
+    let help = "give it a start instead of after, or loops that end";
+    context.report(&at!["job", index, "after"], message, "goes on for ever", help);
 }
 
 /// Which of its ranks are slower or later.

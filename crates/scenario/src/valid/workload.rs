@@ -92,7 +92,7 @@ pub(super) fn flows(
         Workload::Collective(_) => collective::flows(&mut entry, group, seed)?,
         Workload::Steps(steps) => job::flows(&mut entry, steps, group, seed)?,
         Workload::Bale { .. } => bale::flows(&mut entry, group, seed)?,
-        Workload::Program { .. } | Workload::Gpcnet { .. } => ranks::flows(&mut entry, group)?,
+        Workload::Program { .. } | Workload::Gpcnet(_) => ranks::flows(&mut entry, group)?,
     })
 }
 

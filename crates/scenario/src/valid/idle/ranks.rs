@@ -2,13 +2,13 @@
 use backwater_codes::Remark;
 
 use super::{Context, Written, caveat};
-use crate::settings::{NetworkTest, Workload};
+use crate::settings::{Gpcnet, NetworkTest, Workload};
 
 /// What to say about GPCNeT's tests and congestors that there are not.
 pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
     let mut caveats = Vec::new();
     for (index, entry) in context.settings.traffic.iter().enumerate() {
-        let Workload::Gpcnet { tests, congested, .. } = &entry.workload else { continue };
+        let Workload::Gpcnet(Gpcnet { tests, congested, .. }) = &entry.workload else { continue };
         let node = context.wrote(&["traffic"]).and_then(|list| list.items()?.get(index));
         let table = Written { name: format!("traffic.{}", entry.name), node };
         let missing = |test| !tests.contains(&test);

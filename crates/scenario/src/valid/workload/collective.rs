@@ -138,8 +138,8 @@ pub(in crate::valid) fn algorithm_of(
         let message = format!("{title}groups of {size} ranks, and there are {ranks}");
         let help = "give a number that divides the number of ranks";
         let key = Step::Key(if within.is_some() { "within" } else { "algorithm" });
-        let place = path.iter().rev().skip(1).rev().cloned().chain([key]).collect::<Vec<_>>();
-        context.report(&place, message, "does not divide", help);
+        let table = &path[..path.len() - 1];
+        context.report(&[table, &[key]].concat(), message, "does not divide", help);
         return None;
     }
     if !wanted.does(op, ranks as usize) {

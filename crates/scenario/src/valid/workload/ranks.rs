@@ -7,7 +7,7 @@ use backwater_units::Bytes;
 use super::Entry;
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{Congestor, Control, Mpi, NetworkTest, Placement, Workload};
+use crate::settings::{self, Congestor, Control, Mpi, NetworkTest, Placement, Workload};
 use crate::valid::is_put;
 
 /// The queue pairs between the ranks of an entry, numbered from 0; the ranks go to the context. `None` if something is wrong, which is
@@ -18,12 +18,15 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
     let workload = &settings.traffic[entry.index].workload;
     let (application, hosts) = match workload {
         Workload::Program { .. } => written(entry, group)?,
-        Workload::Gpcnet { .. } => generated(entry, group)?,
+        Workload::Gpcnet(_) => generated(entry, group)?,
         _ => return None,
     };
     let costs = costs(entry, workload.mpi()?)?;
     sizes(entry, &application)?;
     good?;
+    if application.is_endless() {
+        crate::valid::jobs::never_ends(entry.context, entry.index);
+    }
     let ranks = application.members.len() as u32;
     let skew = entry.context.skew_of(entry.index, ranks);
     let added = entry.context.programs.ranks.len();
@@ -95,9 +98,10 @@ fn written(entry: &mut Entry<'_, '_>, group: &Group) -> Option<(Application, Vec
 fn generated(entry: &mut Entry<'_, '_>, group: &Group) -> Option<(Application, Vec<u32>)> {
     let settings = entry.context.settings;
     let workload = &settings.traffic[entry.index].workload;
-    let Workload::Gpcnet { hosts, ranks_per_host, .. } = workload else { return None };
+    let Workload::Gpcnet(keys) = workload else { return None };
+    let settings::Gpcnet { hosts, ranks_per_host, .. } = keys;
     let hosts = entry.hosts("hosts", hosts)?;
-    let gpcnet = config(workload)?;
+    let gpcnet = config(keys);
     let wrong = gpcnet.check(hosts.len() as u32);
     let mut good = once(entry, workload).is_some();
     for (key, what) in wrong {
@@ -135,7 +139,7 @@ fn advice(key: &str) -> (&'static str, &'static str) {
 
 /// A test that is named twice would run once.
 fn once(entry: &mut Entry<'_, '_>, workload: &Workload) -> Option<()> {
-    let Workload::Gpcnet { tests, .. } = workload else { return None };
+    let Workload::Gpcnet(settings::Gpcnet { tests, .. }) = workload else { return None };
     let again = (1..tests.len()).find(|&index| tests[..index].contains(&tests[index]));
     let Some(index) = again else { return Some(()) };
     let path = [&entry.path("tests")[..], &[Step::Index(index)]].concat();
@@ -146,8 +150,8 @@ fn once(entry: &mut Entry<'_, '_>, workload: &Workload) -> Option<()> {
 }
 
 /// The settings as the generator has them.
-fn config(workload: &Workload) -> Option<Gpcnet> {
-    let Workload::Gpcnet {
+fn config(keys: &settings::Gpcnet) -> Gpcnet {
+    let settings::Gpcnet {
         ranks_per_host,
         congestor_share,
         congestors,
@@ -161,10 +165,7 @@ fn config(workload: &Workload) -> Option<Gpcnet> {
         isolated,
         congested,
         ..
-    } = workload
-    else {
-        return None;
-    };
+    } = keys;
     let has = |test| tests.contains(&test);
     let ring =
         |size: Quantity<Bytes>, messages, warm_up, timed| RingTest { size: size.0, messages, warm_up, timed };
@@ -174,7 +175,7 @@ fn config(workload: &Workload) -> Option<Gpcnet> {
         Congestor::PutIncast => gpcnet::Congestor::PutIncast,
         Congestor::GetBroadcast => gpcnet::Congestor::GetBroadcast,
     };
-    Some(Gpcnet {
+    Gpcnet {
         ranks_per_host: *ranks_per_host,
         congestor_share_ppm: libm::round(congestor_share * 1e6) as u32,
         congestors: congestors.iter().map(kind).collect(),
@@ -191,7 +192,7 @@ fn config(workload: &Workload) -> Option<Gpcnet> {
         }),
         isolated: *isolated,
         congested: *congested,
-    })
+    }
 }
 
 /// What calls cost.

@@ -119,6 +119,7 @@ impl Simulation {
         let count = spec.network.nodes().len() as u32;
         let ends = HostFlows::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
+        let ended = spec.steps.iter().filter(|step| step.ends() != Ends::Nothing).count();
         let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
         let network = spec.network;
         let delays = || network.links().iter().map(|link| link.delay);
@@ -133,7 +134,6 @@ impl Simulation {
         };
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
-        let ended = spec.steps.iter().filter(|step| step.ends() != Ends::Nothing).count();
         let goal = finite.map(ends_of).sum::<u64>() + (ranks + ended) as u64;
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));

@@ -115,7 +115,8 @@ pub(in crate::valid) fn algorithm_of(
     };
     if within.is_some() && algorithm != Some(CollectiveAlgorithm::Hierarchical) {
         let help = "remove this line, or give algorithm = \"hierarchical\"";
-        entry.report("within", "within is of algorithm = hierarchical", "no groups here", help);
+        let message = format!("{title}within is of algorithm = hierarchical");
+        context.report(&beside(path, "within"), message, "no groups here", help);
         return None;
     }
     let Some(algorithm) = algorithm else { return Some((op, op.algorithms()[0])) };
@@ -137,9 +138,8 @@ pub(in crate::valid) fn algorithm_of(
     if let (Algorithm::Hierarchical(size), false) = (wanted, wanted.does(op, ranks as usize)) {
         let message = format!("{title}groups of {size} ranks, and there are {ranks}");
         let help = "give a number that divides the number of ranks";
-        let key = Step::Key(if within.is_some() { "within" } else { "algorithm" });
-        let table = &path[..path.len() - 1];
-        context.report(&[table, &[key]].concat(), message, "does not divide", help);
+        let key = if within.is_some() { "within" } else { "ranks" };
+        context.report(&beside(path, key), message, "does not divide", help);
         return None;
     }
     if !wanted.does(op, ranks as usize) {
@@ -149,6 +149,11 @@ pub(in crate::valid) fn algorithm_of(
         return None;
     }
     Some((op, wanted))
+}
+
+/// Another key of the table in which the one at `path` is.
+fn beside(path: &[Step], key: &'static str) -> Vec<Step> {
+    [&path[..path.len() - 1], &[Step::Key(key)]].concat()
 }
 
 /// Ranks of a group of a hierarchical collective.

@@ -40,7 +40,7 @@ kind = "none"
 
 
 def job(name: str, keys: str = "", steps: str = STEPS) -> str:
-    return f'[[job]]\nname = "{name}"\n{keys}\n{steps}'
+    return f'[[job]]\nname = "{name}"\n{keys}\n{steps}\n'
 
 
 def run(tmp_path: Path, entries: str, *overrides: str, **scene: Any) -> Results:
@@ -176,7 +176,10 @@ def test_every_message_is_named_by_step_iteration_and_rank(tmp_path: Path) -> No
         (job("a", 'after = "b"') + job("b", 'after = "a"'), ["leads back to itself: a after b after a"]),
         (job("a", 'after = "a"'), ["leads back to itself: a after a"]),
         (job("a", 'after = "c"'), ['there is no job "c"']),
-        (job("a", 'delay = "1us"'), ["delay = 1us is too short", "2us and more"]),
+        (
+            job("a", "ranks = 4") + job("b", 'after = "a"\ndelay = "1us"'),
+            ["delay = 1us is too short", "2us and more"],
+        ),
         (job("a", "straggler = { ranks = [8], slower = 2 }"), ["there is no rank 8", "0 to 7"]),
         (job("a", "", ""), ["it has nothing to do"]),
         (job("a", "", '[[job.step]]\ncompute = "1us"\nsize = "1KB"\n'), ["size is of collective"]),

@@ -59,7 +59,7 @@ pub struct Job {
     pub program: Option<String>,
     /// GPCNeT (docs/gpcnet.md) instead of steps, with the keys of such a traffic entry but for `hosts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("additionalProperties" = false))]
+    #[schemars(with = "Gpcnet", extend("additionalProperties" = false))]
     pub gpcnet: Option<Gpcnet>,
     /// Ranks of a program that a host has. Default 1.
     #[serde(default = "one")]
@@ -67,9 +67,11 @@ pub struct Job {
     pub ranks_per_host: u32,
     /// What message passing costs the ranks of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Mpi")]
     pub mpi: Option<Mpi>,
     /// Ranks that are slower or later than the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Straggler")]
     pub straggler: Option<Straggler>,
     /// Time at a host between the last message that a rank waits for and what it does next in its steps. Default 600 ns (reconstructed:
     /// as that of a collective).
@@ -196,6 +198,6 @@ pub enum Drawn {
     /// All of them have what is written.
     Fixed,
     /// Exponential, with what is written as the mean of what comes on top (Agarwal, Garg and Vishnoi, *The Impact of Noise on the
-    /// Scaling of Collectives*, HiPC 2005).
+    /// Scaling of Collectives*, 2005).
     Exponential,
 }

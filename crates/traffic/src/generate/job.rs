@@ -290,8 +290,8 @@ mod tests {
         experts: None,
     };
 
-    fn at(program: &Program, iteration: u32, step: u16, rank: u32) -> Vec<&crate::trace::Step> {
-        let is = |it: &&crate::trace::Step| {
+    fn at(program: &Program, iteration: u32, step: u16, rank: u32) -> Vec<&Step> {
+        let is = |it: &&Step| {
             it.rank == rank && it.part.is_some_and(|part| (part.iteration, part.step) == (iteration, step))
         };
         program.steps.iter().filter(is).collect()
@@ -324,7 +324,7 @@ mod tests {
         let program = of.program(0, 1);
         assert_eq!(at(&program, 0, 0, 1)[0].delay, Span::from_us(5));
         assert_eq!(at(&program, 1, 0, 1)[0].delay, Span::from_us(5) + Span::from_ns(600));
-        let begins = |step: &&&crate::trace::Step| step.starts.len() == 1;
+        let begins = |step: &&&Step| step.starts.len() == 1;
         let first = at(&program, 0, 1, 1).iter().find(begins).map(|step| step.delay);
         assert_eq!(first, Some(Span::ZERO));
     }

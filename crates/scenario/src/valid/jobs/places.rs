@@ -114,12 +114,11 @@ impl Places {
     ) -> Option<Vec<u32>> {
         let settings = context.settings;
         let job = &settings.job[index];
-        let named = match &job.hosts {
-            Some(names) => context.hosts(network, &at!["job", index, "hosts"], names)?.list,
-            None => {
-                let all = 0..network.hosts().len() as u32;
-                all.filter(|host| self.storage[*host as usize].is_none()).collect()
-            }
+        let named = if let Some(names) = &job.hosts {
+            context.hosts(network, &at!["job", index, "hosts"], names)?.list
+        } else {
+            let all = 0..network.hosts().len() as u32;
+            all.filter(|host| self.storage[*host as usize].is_none()).collect()
         };
         let is_free = |host: &u32| job.share || self.owner[*host as usize].is_none_or(|(_, shares)| shares);
         let free: Vec<u32> = named.iter().copied().filter(is_free).collect();
@@ -189,7 +188,9 @@ impl Places {
 fn spread(network: &Network, free: &[u32], wanted: usize) -> Vec<u32> {
     let mut racks: Vec<Vec<u32>> = network.racks();
     let mut is_free = vec![false; network.hosts().len()];
-    free.iter().for_each(|host| is_free[*host as usize] = true);
+    for host in free {
+        is_free[*host as usize] = true;
+    }
     for rack in &mut racks {
         rack.retain(|host| is_free[*host as usize]);
     }

@@ -127,7 +127,7 @@ fn part(context: &mut Context<'_>, index: usize, number: usize, ranks: u32) -> O
     let named =
         collective::algorithm_of(context, (&place, &title), op, (step.algorithm, step.within), ranks)?;
     let given = (step.token, step.gini);
-    let experts = collective::experts_of(context, (&path(None), &title), op, given)?;
+    let experts = collective::experts_of(context, (&path(None), &title), op, given).ok()?;
     Some(JobPart::Collective { op: named.0, algorithm: named.1, bytes: size.0, experts })
 }
 

@@ -205,7 +205,7 @@ fn experts(
         return None;
     };
     let (place, title) = (at!["traffic", entry.index], format!("{}: ", entry.context.title(entry.index)));
-    let experts = experts_of(entry.context, (&place, &title), *op, (*token, *gini))?;
+    let experts = experts_of(entry.context, (&place, &title), *op, (*token, *gini)).ok()?;
     Some((experts, host_latency.0, compute.0))
 }
 
@@ -215,13 +215,13 @@ pub(in crate::valid) fn experts_of(
     (path, title): (&[Step], &str),
     op: CollectiveOp,
     (token, gini): (Option<Quantity<Bytes>>, Option<f64>),
-) -> Option<Option<Experts>> {
+) -> Result<Option<Experts>, ()> {
     if op == CollectiveOp::MoeAllToAll {
         let of = Experts {
             token: token.map_or(DEFAULT_TOKEN, |token| token.0),
             gini: gini.unwrap_or(DEFAULT_GINI),
         };
-        return Some(Some(of));
+        return Ok(Some(of));
     }
     let given = [("token", token.is_some()), ("gini", gini.is_some())];
     let mut good = true;
@@ -230,7 +230,7 @@ pub(in crate::valid) fn experts_of(
         context.report(&[path, &[Step::Key(key)]].concat(), message, "no experts here", "remove this line");
         good = false;
     }
-    good.then_some(None)
+    if good { Ok(None) } else { Err(()) }
 }
 
 /// Hidden size of 7168 in FP8 (DeepSeek-V3, arXiv:2412.19437, sections 3.2 and 4.2).

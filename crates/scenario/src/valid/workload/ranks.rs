@@ -31,9 +31,10 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group) -> Option<Vec<Flow
     let skew = entry.context.skew_of(entry.index, ranks);
     let added = entry.context.programs.ranks.len();
     let flows = entry.context.programs.add(application, &hosts, group, costs, 0);
-    for rank in skew.iter().flat_map(|skew| skew.ranks.clone()) {
-        let own = &mut entry.context.programs.ranks[added + rank as usize];
-        skew.iter().for_each(|skew| skew.delay(own, settings.run.seed));
+    if let Some(skew) = skew {
+        for rank in &skew.ranks {
+            skew.delay(&mut entry.context.programs.ranks[added + *rank as usize], settings.run.seed);
+        }
     }
     Some(flows)
 }

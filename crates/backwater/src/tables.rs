@@ -4,7 +4,7 @@ use crate::jobs;
 use backwater_fabric::{Overflow, ProbeSpec, Queueing, Spec};
 use backwater_probe::{Demand, Plan, PlanError, TableId};
 use backwater_scenario::{ScenarioError, ValidScenario};
-use backwater_traffic::trace::Ends;
+use backwater_traffic::trace::Finishes;
 use backwater_units::Time;
 
 /// What a run of so many flows may write; a budget that has no room for it is refused where it is written.
@@ -62,7 +62,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         demands.push(known(TableId::Blocked, of_ports(spec.network.port_count())));
     }
     if !spec.jobs.is_empty() {
-        let ended = spec.steps.iter().filter(|step| step.ends() != Ends::Nothing).count();
+        let ended = spec.steps.iter().filter(|step| step.ends() != Finishes::Nothing).count();
         demands.push(known(TableId::JobMessages, jobs::count(spec)));
         demands.push(known(TableId::JobSteps, (ended + spec.programs.ranks.len()) as u64));
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
-use backwater_traffic::trace::{Ends, Step};
+use backwater_traffic::trace::{Finishes, Step};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::app::host_flows::HostFlows;
@@ -119,7 +119,7 @@ impl Simulation {
         let count = spec.network.nodes().len() as u32;
         let ends = HostFlows::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
-        let ended = spec.steps.iter().filter(|step| step.ends() != Ends::Nothing).count();
+        let ended = spec.steps.iter().filter(|step| step.ends() != Finishes::Nothing).count();
         let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
         let network = spec.network;
         let delays = || network.links().iter().map(|link| link.delay);

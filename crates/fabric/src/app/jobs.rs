@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use backwater_engine::Place;
-use backwater_traffic::trace::{Ends, Part};
+use backwater_traffic::trace::{Finishes, Part};
 
 use crate::spec::Spec;
 use crate::world::World;
@@ -58,7 +58,7 @@ impl Jobs {
             let gated = job.gate.is_some();
             jobs.starts.insert(job.group, if gated { u64::MAX } else { job.start.as_ps() });
             let Some(gate) = job.gate else { continue };
-            let ends = steps(gate.after).filter(|step| step.ends() == Ends::Job).count();
+            let ends = steps(gate.after).filter(|step| step.ends() == Finishes::Job).count();
             let of_steps = steps(job.group).map(|step| node(step.host));
             let mut hosts: Vec<u32> = of_steps.chain(ranks(job.group).map(|rank| node(rank.host))).collect();
             hosts.sort_unstable();

@@ -1,5 +1,5 @@
 //! Flows that start when something has happened at their source: the steps of one host.
-use backwater_traffic::trace::{Ends, Event, Part, Step};
+use backwater_traffic::trace::{Event, Finishes, Part, Step};
 use backwater_units::Time;
 
 use crate::app::jobs::Done;
@@ -94,7 +94,7 @@ impl Steps {
     /// Whose part is over when a step has been carried out, if that is recorded.
     pub(crate) fn ended(&self, step: u32) -> Option<Done> {
         let Waiting { group, rank, part, .. } = self.waiting[step as usize];
-        let part = part.filter(|part| part.ends != Ends::Nothing)?;
+        let part = part.filter(|part| part.ends != Finishes::Nothing)?;
         Some(Done { group, rank, part })
     }
 

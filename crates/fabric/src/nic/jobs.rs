@@ -1,6 +1,6 @@
 //! Jobs at a host: what its ranks are done with, and what the scheduler of the jobs tells it (`app/jobs.rs`).
 use backwater_engine::{Place, Post};
-use backwater_traffic::trace::{Ends, Part};
+use backwater_traffic::trace::{Finishes, Part};
 use backwater_units::Time;
 
 use crate::app::jobs::Done;
@@ -24,7 +24,7 @@ impl Host {
         let node = self.ports.node();
         self.ports.records_mut().jobs.push(JobRecord { time, start, node, group, step, iteration, rank });
         cx.post.recorded(1);
-        if ends == Ends::Job {
+        if ends == Finishes::Job {
             for (gate, place, delay) in jobs.watchers(group, cx.world) {
                 tell(Kind::JobEnd, gate, place, delay, cx);
             }

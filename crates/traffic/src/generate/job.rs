@@ -6,7 +6,7 @@ use super::collective::{Experts, Iterations};
 use crate::program::{Op as Call, Rank};
 use crate::stream::{SKEW, entity, exponential};
 use crate::trace::{
-    Algorithm, Collective, Dependency, Ends, Event, MAX_FLOWS, Message, Op, Part, Parts, Program, Ranks,
+    Algorithm, Collective, Dependency, Event, Finishes, MAX_FLOWS, Message, Op, Part, Parts, Program, Ranks,
     Ready, Step, Task, Trace,
 };
 
@@ -105,7 +105,7 @@ impl Program {
             ends[rank as usize].push(Event::Done(number));
         }
         for (host, after) in (0..).zip(ends) {
-            let part = Some(Part { iteration: 0, step: 0, ends: Ends::Job });
+            let part = Some(Part { iteration: 0, step: 0, ends: Finishes::Job });
             self.steps.push(Step { part, ..begins(host, after, Span::ZERO) });
         }
         self
@@ -174,7 +174,7 @@ impl Job {
         for iteration in 0..self.iterations {
             for (step, part) in (0..).zip(&self.parts) {
                 let last = iteration + 1 == self.iterations && usize::from(step) + 1 == self.parts.len();
-                let ends = if last { Ends::Job } else { Ends::Step };
+                let ends = if last { Finishes::Job } else { Finishes::Step };
                 let at = Part { iteration, step, ends };
                 self.add(part, at, &mut before, &mut trace, (group, seed));
             }
@@ -227,7 +227,7 @@ impl Job {
                     // A message that waits for nothing would have no step that says whose it is.
                     let (after, delay) = match *before {
                         (Dependency::Start, delay) => {
-                            let begun = Part { ends: Ends::Nothing, ..at };
+                            let begun = Part { ends: Finishes::Nothing, ..at };
                             (task(trace, rank, Dependency::Start, delay, begun), Span::ZERO)
                         }
                         before => before,
@@ -307,14 +307,14 @@ mod tests {
             // A rank computes once, and sends 2 (n - 1) messages of a ring.
             let computed = at(&program, iteration, 0, rank);
             assert_eq!(computed.len(), 1);
-            assert_eq!(computed[0].ends(), Ends::Step);
+            assert_eq!(computed[0].ends(), Finishes::Step);
             let steps = at(&program, iteration, 1, rank);
             let sent: Vec<u32> = steps.iter().flat_map(|step| &step.starts).copied().collect();
             assert_eq!(sent.len(), 6);
             assert!(sent.iter().all(|flow| program.flows[*flow as usize].src == rank));
-            let ends: Vec<Ends> =
-                steps.iter().map(|step| step.ends()).filter(|ends| *ends != Ends::Nothing).collect();
-            assert_eq!(ends, [if iteration == 1 { Ends::Job } else { Ends::Step }]);
+            let ends: Vec<Finishes> =
+                steps.iter().map(|step| step.ends()).filter(|ends| *ends != Finishes::Nothing).collect();
+            assert_eq!(ends, [if iteration == 1 { Finishes::Job } else { Finishes::Step }]);
         }
     }
 

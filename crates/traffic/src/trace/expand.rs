@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use backwater_units::{Bytes, Span, Time};
 
 use super::collective::{Parts, Rounds, Sent};
-use super::label::{Ends, Part};
+use super::label::{Finishes, Part};
 use super::steps::{Event, Step};
 use super::{Collective, Dependency, Trace};
 use crate::flow::{Flow, Group};
@@ -75,13 +75,13 @@ impl Build {
     }
 
     /// What is added is this part, and ends nothing; what it would end is returned.
-    fn at_part(&mut self, part: Option<&Part>) -> Ends {
-        self.part = part.map(|part| Part { ends: Ends::Nothing, ..*part });
-        part.map_or(Ends::Nothing, |part| part.ends)
+    fn at_part(&mut self, part: Option<&Part>) -> Finishes {
+        self.part = part.map(|part| Part { ends: Finishes::Nothing, ..*part });
+        part.map_or(Finishes::Nothing, |part| part.ends)
     }
 
     /// What the rank of a step is done with then.
-    fn ends(&mut self, step: u32, ends: Ends) {
+    fn ends(&mut self, step: u32, ends: Finishes) {
         if let Some(part) = &mut self.program.steps[step as usize].part {
             part.ends = ends;
         }

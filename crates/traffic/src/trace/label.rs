@@ -9,12 +9,12 @@ pub struct Part {
     /// Step of the job, from 0; of a collective 0.
     pub step: u16,
     /// What its rank is done with when it has been carried out.
-    pub ends: Ends,
+    pub ends: Finishes,
 }
 
 /// What a rank is done with when something has been carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ends {
+pub enum Finishes {
     /// Nothing that is recorded.
     #[default]
     Nothing,

@@ -16,7 +16,7 @@ use backwater_units::{Bytes, Span};
 
 pub use collective::{Algorithm, Op};
 pub use expand::{Planned, Program};
-pub use label::{Ends, Part, Parts};
+pub use label::{Finishes, Part, Parts};
 pub use shmem::{Act, Call, Peer};
 pub(crate) use text::HEADER;
 

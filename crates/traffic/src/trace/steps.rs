@@ -1,7 +1,7 @@
 //! Dependencies as a host carries them out: each step waits for events at its own host, and for a time, and starts flows there.
 use backwater_units::Span;
 
-use super::label::{Ends, Part};
+use super::label::{Finishes, Part};
 use crate::flow::Flow;
 use crate::program::Channel;
 
@@ -41,8 +41,8 @@ pub struct Step {
 
 impl Step {
     /// What its rank is done with when it has been carried out.
-    pub fn ends(&self) -> Ends {
-        self.part.map_or(Ends::Nothing, |part| part.ends)
+    pub fn ends(&self) -> Finishes {
+        self.part.map_or(Finishes::Nothing, |part| part.ends)
     }
 }
 

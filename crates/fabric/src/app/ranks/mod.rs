@@ -28,7 +28,7 @@ pub(crate) mod waiting;
 
 use std::cmp::Reverse;
 
-use backwater_traffic::trace::{Ends, Part};
+use backwater_traffic::trace::{Finishes, Part};
 
 use self::frame::Message;
 pub(crate) use self::state::Rank;
@@ -169,7 +169,7 @@ impl Ranks {
     /// A program has come to its end.
     fn end(&mut self, id: u32, world: &World) {
         let rank = &world.programs.ranks[id as usize];
-        let part = Part { iteration: 0, step: 0, ends: Ends::Job };
+        let part = Part { iteration: 0, step: 0, ends: Finishes::Job };
         self.ended.push(Done { group: rank.group, rank: rank.number, part });
     }
 

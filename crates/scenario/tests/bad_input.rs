@@ -120,7 +120,9 @@ fn a_key_that_an_inner_table_has_is_shown_with_that_table() {
 
 #[test]
 fn a_missing_table_or_key_is_named_with_its_meaning() {
-    says(&report("[run]\nseed = 1\n", &[]), &["the scenario has no topology", "the scenario has no traffic"]);
+    says(&report("[run]\nseed = 1\n", &[]), &["the scenario has no topology"]);
+    let idle = "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"40Gbps\"\ndelay = \"1us\"\n";
+    says(&report(idle, &[]), &["there is no traffic", "add a [[traffic]] or a [[job]] entry"]);
     says(&report(&SMALL.replace("hosts = 4", ""), &[]), &["topology has no hosts", "Number of hosts"]);
     says(&report(&SMALL.replace("kind = \"flow\"", ""), &[]), &["traffic.one has no kind", "hpcc-flows"]);
     says(&report("", &[]), &["the scenario is empty"]);

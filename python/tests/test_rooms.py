@@ -116,6 +116,7 @@ _RECORDS = {
     ),
     "what travels between nodes": ("packet::Packet", "app/ranks/frame::Message"),
     "arguments and answers of methods": (
+        "app/jobs::Done",
         "ctx::Ctx",
         "link/credits::Earned",
         "link/credits::UpdateSent",

@@ -89,7 +89,8 @@ def test_every_block_of_a_page_works(page: str, here: Path, capsys: pytest.Captu
             assert [Parameter.model_validate(one) for one in tomllib.loads(block)["parameter"]]
         elif language == "toml":
             whole = block if "[topology]" in block else f"{AROUND}\n{block}"
-            assert Scenario(whole, page, here).resolve()["traffic"]
+            resolved = Scenario(whole, page, here).resolve()
+            assert resolved.get("traffic") or resolved["job"]
         elif language == "python":
             python(block)
         elif block.startswith("Nodes "):

@@ -68,7 +68,6 @@ _CALLS: dict[str, list[str]] = {
     "schema": [],
     "cite": ["star.toml"],
     "completion": ["bash"],
-    "critical": ["done"],
     "advise": ["star.toml", "--steps", "2", "--seeds", "1", "--plot", "map.png"],
     "explain": ["caveats"],
     "export csv": ["done", "flows", "--out", "csv"],
@@ -103,8 +102,8 @@ CC_MODE 1
 SIMULATOR_STOP_TIME 2.01
 PACKET_PAYLOAD_SIZE 1000
 """
-#: Those that need what is not here: a paper's runs, hardware, minutes.
-_ELSEWHERE = {"report", "sensitivity", "testbed", "trace mpi"}
+#: Those that need what is not here: a paper's runs, hardware, a collective, MPI, minutes.
+_ELSEWHERE = {"critical", "report", "sensitivity", "testbed", "trace mpi"}
 #: They need a folder that is not there.
 _MAKE_A_FOLDER = {"init", "import hpcc", "import goal", "import htsim"}
 

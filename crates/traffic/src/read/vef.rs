@@ -369,7 +369,8 @@ join 1 rank 1 after done 0
 join 1 rank 3 after done 0 delay 5000ps
 ";
         assert_eq!(read.to_string(), expected);
-        assert_eq!(trace(expected).expect("what was written").expand(), read.expand());
+        let program = |trace: &Trace| trace.expand().expect("no circle").without_lines();
+        assert_eq!(program(&trace(expected).expect("what was written")), program(&read));
     }
 
     #[track_caller]

@@ -32,6 +32,15 @@ pub struct Program {
     pub steps: Vec<Step>,
 }
 
+#[cfg(test)]
+impl Program {
+    /// The same without the lines that its steps stand on.
+    pub(crate) fn without_lines(mut self) -> Self {
+        self.steps.iter_mut().for_each(|step| step.line = 0);
+        self
+    }
+}
+
 impl Program {
     /// Flows of a traffic entry and their steps, with rank r at host `hosts[r]`.
     ///

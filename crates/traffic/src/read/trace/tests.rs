@@ -42,7 +42,9 @@ fn a_trace_that_is_written_is_read_back_the_same() {
     let again = trace(&read.to_string()).expect("what is written");
     assert_eq!((&again.groups, again.flows()), (&read.groups, read.flows()));
     assert_eq!(again.to_string(), read.to_string());
-    assert_eq!(again.expand().expect("no circle"), read.expand().expect("no circle"));
+    // Its records stand in another order, and so on other lines.
+    let program = |trace: &Trace| trace.expand().expect("no circle").without_lines();
+    assert_eq!(program(&again), program(&read));
 }
 
 #[test]

@@ -57,7 +57,9 @@ def _parts(blame: Blame) -> pl.DataFrame:
     finished = blame.flows.filter(pl.col("fct_ps").is_not_null())
     traffic = pl.col("traffic").cast(pl.String)
     found = finished.group_by(traffic).agg(pl.col("lost_ps").clip(lower_bound=0).sum(), *sums)
-    order = {entry["name"]: number for number, entry in enumerate(blame.results.meta["scenario"]["traffic"])}
+    scenario = blame.results.meta["scenario"]
+    senders = [*scenario["traffic"], *scenario.get("job", [])]
+    order = {entry["name"]: number for number, entry in enumerate(senders)}
     return found.sort(pl.col("traffic").replace_strict(order, return_dtype=pl.Int64))
 
 

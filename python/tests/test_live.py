@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SCENE = """
 profile = "authors"
 [run]
-until = "400ms"
+until = "2s"
 [topology]
 kind = "star"
 hosts = 9

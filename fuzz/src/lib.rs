@@ -3,7 +3,7 @@ use std::path::Path;
 
 use backwater_control::flow_control::{CreditReturn, Form};
 use backwater_fabric::{Control, Kind, Simulation, Spec};
-use backwater_scenario::settings::{Settings, Shape, Traffic, Workload};
+use backwater_scenario::settings::{Gpcnet, Job, JobStep, Settings, Shape, Traffic, Workload};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_units::{Bytes, Rate, Span, Time};
 
@@ -88,6 +88,8 @@ fn is_small(settings: &Settings) -> bool {
     small_network(&settings.topology.shape)
         && settings.traffic.len() <= 8
         && settings.traffic.iter().all(few_flows)
+        && settings.job.len() <= 4
+        && settings.job.iter().all(short)
 }
 
 fn small_network(shape: &Shape) -> bool {
@@ -129,6 +131,29 @@ fn small_network(shape: &Shape) -> bool {
     }
 }
 
+/// GPCNeT of few ranks that test seldom.
+fn few_turns(of: &Gpcnet) -> bool {
+    let Gpcnet { ranks_per_host, rings, latency, bandwidth, allreduce, warm_up_passes, .. } = of;
+    let turns = [latency.warm_up, latency.timed, bandwidth.warm_up, bandwidth.timed, *warm_up_passes];
+    *ranks_per_host <= 4
+        && *rings <= 4
+        && bandwidth.messages <= 16
+        && [allreduce.warm_up, allreduce.timed].iter().chain(&turns).all(|turns| *turns <= 1000)
+}
+
+/// A job of few steps with few messages and tokens.
+fn short(job: &Job) -> bool {
+    let little = |step: &JobStep| {
+        step.size.is_none_or(|size| size.0 <= Bytes::new(1_000_000))
+            && step.token.is_none_or(|token| token.0 >= Bytes::new(1000))
+    };
+    job.iterations <= 10
+        && job.step.len() <= 8
+        && job.step.iter().all(little)
+        && job.ranks_per_host <= 4
+        && job.gpcnet.as_ref().is_none_or(few_turns)
+}
+
 /// At most about 100 000 flows on a small network.
 fn few_flows(traffic: &Traffic) -> bool {
     let soon = |until: Option<Span>| until.is_none_or(|until| until <= Span::from_us(200));
@@ -151,13 +176,7 @@ fn few_flows(traffic: &Traffic) -> bool {
             collective.iterations <= 10 && tokens && collective.size.0 <= Bytes::new(1_000_000)
         }
         Workload::Bale { updates, .. } => updates.is_none_or(|updates| updates <= 100),
-        Workload::Gpcnet { ranks_per_host, rings, latency, bandwidth, allreduce, warm_up_passes, .. } => {
-            let turns = [latency.warm_up, latency.timed, bandwidth.warm_up, bandwidth.timed, *warm_up_passes];
-            *ranks_per_host <= 4
-                && *rings <= 4
-                && bandwidth.messages <= 16
-                && [allreduce.warm_up, allreduce.timed].iter().chain(&turns).all(|turns| *turns <= 1000)
-        }
+        Workload::Gpcnet(gpcnet) => few_turns(gpcnet),
         _ => true,
     }
 }

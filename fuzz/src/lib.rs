@@ -5,6 +5,7 @@ use backwater_control::flow_control::{CreditReturn, Form};
 use backwater_fabric::{Control, Kind, Simulation, Spec};
 use backwater_scenario::settings::{Gpcnet, Job, JobStep, Settings, Shape, Traffic, Workload};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+use backwater_traffic::trace::Program;
 use backwater_units::{Bytes, Rate, Span, Time};
 
 /// Where the files that a scenario names are looked for, and not found.
@@ -83,6 +84,12 @@ fn reads_back_the_same(valid: &ValidScenario) {
 
 fn refused(error: &ScenarioError) {
     assert!(!error.problems().is_empty() && !error.to_string().is_empty());
+}
+
+/// A program without the lines that its steps stand on: a trace that is written has its records in another order.
+pub fn without_lines(mut program: Program) -> Program {
+    program.steps.iter_mut().for_each(|step| step.line = 0);
+    program
 }
 
 /// Whether validation takes milliseconds. Large scenarios are legal, but a fuzzer that waits finds nothing.

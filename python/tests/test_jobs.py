@@ -219,3 +219,15 @@ def test_the_terminal_and_json_tell_time_alone_slowdown_and_bandwidth(
     assert "job one: 4 ranks" in printed
     assert "slowdown" in printed
     assert "% of the line rate" in printed
+
+
+def test_gpcnet_as_a_job_is_the_run_that_it_is_as_a_traffic_entry(tmp_path: Path) -> None:
+    network = 'profile = "hpc"\ntopology = { kind = "star", hosts = 12, rate = "100Gbps", delay = "100ns" }\n'
+    entry = '[[traffic]]\nname = "net"\nkind = "gpcnet"\nranks-per-host = 1\n'
+    ours = '[[job]]\nname = "net"\n[job.gpcnet]\nranks-per-host = 1\n'
+    digests = set()
+    for name, text in (("entry", entry), ("job", ours)):
+        scenario = _core.Scenario(f'{network}[run]\nuntil = "300us"\n{text}', "g.toml", tmp_path, ())
+        scenario.run(tmp_path / name)
+        digests.add(Results(tmp_path / name).meta["digest"])
+    assert len(digests) == 1

@@ -131,3 +131,18 @@ def test_the_command_runs_the_grid_once_and_draws_it(tmp_path: Path, capsys: pyt
     assert again["points"] == first["points"]
     assert main(asked) == Exit.OK
     assert "PAUSEs a run" in capsys.readouterr().out
+
+
+def test_the_time_of_a_job_counts_and_not_that_of_its_messages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The job computes for 1 ms, then sends 8 KB around two hosts: less than 10 µs with every threshold.
+    job = '[[job]]\nname = "train"\nranks = 2\n[[job.step]]\ncompute = "1ms"\n[[job.step]]\ncollective = "all-reduce"\n'
+    file = tmp_path / "job.toml"
+    file.write_text(STAR.partition("[[traffic]]")[0] + job + 'size = "8KB"\n', encoding="utf-8")
+    asked = ["advise", str(file), "--steps", "2", "--seeds", "1", "--vary", "ecn", "--cache", str(tmp_path / "cache")]
+    assert main([*asked, "--json"]) == Exit.OK
+    found = json.loads(capsys.readouterr().out)
+    assert found["objective"] == "time"
+    assert all(1000 * US < value < 1010 * US for point in found["points"] for value in point["values"])
+    assert found["told"][0].startswith("Leave it as it is: train takes 1.0")

@@ -1,6 +1,6 @@
 """A small designed sweep over thresholds that an operator may set: the grid, its runs, and what they say.
 
-What is measured does not depend on the thresholds: the time of collectives and applications, else the slowdown of
+What is measured does not depend on the thresholds: the time of jobs, collectives and other applications, else the slowdown of
 flows, and PAUSEs. Culprits and victims do (a long queue is one above kmax), so that none is counted here.
 """
 
@@ -20,6 +20,7 @@ from backwater.experiments.executor import Job
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.store import Cache
 from backwater.results.measures import applications
+from backwater.results.measures import jobs as job_names
 from backwater.scenario.scenario import Scenario
 from backwater.scenario.toml_writer import value_text
 
@@ -147,7 +148,8 @@ class Advice(Batch[Cache]):
             label = ", ".join(f"{axis.name} {axis.labels[step]}" for axis, step in zip(axes, place, strict=True))
             found[place] = [cache.place(replace(job, label=f"{label}, seed {job.seed}")) for job in jobs]
         every = [job for jobs in found.values() for job in jobs]
-        mine = tuple(applications(scenario.resolve(overrides)))
+        settings = scenario.resolve(overrides)
+        mine = (*applications(settings), *job_names(settings))
         return cls(every, cache, tuple(axes), found, refused, mine)
 
     def grid(self) -> Grid:
@@ -165,7 +167,7 @@ class Advice(Batch[Cache]):
             pauses = tuple(float(self._rows(job)[0]["pauses"]) for job in jobs if job.key not in self.failed)
             points[place] = Point(values, pauses)
         words, objective = _KINDS[kind]
-        who = "the last collective" if len(self.jobs_of) > 1 else (self.jobs_of[0] if self.jobs_of else "")
+        who = "the longest job or collective" if len(self.jobs_of) > 1 else (self.jobs_of[0] if self.jobs_of else "")
         return Grid(self.axes, points, objective, words.format(who=who))
 
     def _rows(self, job: Job) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from backwater.experiments.executor import Job, run_jobs
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
 from backwater.view import changes
+from backwater.view.changes import Timed
 
 #: A ring over h0 to h3 beside an incast into h3: the only queue is that of s->h3, and the incast fills it.
 BESIDE = """[topology]
@@ -47,7 +47,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def test_the_port_and_who_filled_it_are_named(beside: Results) -> None:
     (ring,) = collectives.of(beside)
     assert ring.time_ps is not None
-    told = changes.sentences(beside, [replace(ring, alone_ps=ring.time_ps / 2)], Blame(beside))
+    told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps / 2)], Blame(beside))
     assert told[0].startswith("ring takes 2.00 times as long as alone:")
     assert "are at s->h3. storage filled" in told[0]
     # 50 MB keep 8 MB of an incast without a PAUSE.
@@ -58,7 +58,7 @@ def test_the_port_and_who_filled_it_are_named(beside: Results) -> None:
 
 def test_who_is_as_fast_as_alone_is_not_named(beside: Results) -> None:
     (ring,) = collectives.of(beside)
-    told = changes.sentences(beside, [replace(ring, alone_ps=ring.time_ps)], Blame(beside))
+    told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps)], Blame(beside))
     assert not any(sentence.startswith("ring") for sentence in told)
 
 

@@ -1,7 +1,7 @@
 """A small designed sweep over thresholds that an operator may set: the grid, its runs, and what they say.
 
-What is measured does not depend on the thresholds: the time of jobs, collectives and other applications, else the slowdown of
-flows, and PAUSEs. Culprits and victims do (a long queue is one above kmax), so that none is counted here.
+What is measured does not depend on the thresholds: the time of jobs, collectives and other applications, else the
+slowdown of flows, and PAUSEs. Culprits and victims do (a long queue is one above kmax), so that none is counted here.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from backwater.analysis.blame import Blame
-from backwater.analysis.collectives import Measured
 from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.results import Results
@@ -20,7 +19,7 @@ _PARTS = {
     "at slow hosts": ("drain_ps",),
     "out of order": ("reorder_wait_ps",),
 }
-#: A collective that takes so many times as long as alone was not slowed down.
+#: A job or collective that takes so many times as long as alone was not slowed down.
 _SLOWED = 1.05
 #: Another traffic entry with so much of what went through a long queue is said to have filled it.
 _FILLS = 0.5
@@ -28,6 +27,14 @@ _FILLS = 0.5
 _NAMED = 0.2
 #: So many sentences are enough.
 _MOST = 8
+
+
+class Timed(NamedTuple):
+    """What a collective or job took, and what it took alone, in picoseconds; None where that is not known."""
+
+    traffic: str
+    time_ps: float | None
+    alone_ps: float | None
 
 
 def table(blame: Blame) -> dict[str, Any]:
@@ -63,14 +70,14 @@ def _parts(blame: Blame) -> pl.DataFrame:
     return found.sort(pl.col("traffic").replace_strict(order, return_dtype=pl.Int64))
 
 
-def sentences(results: Results, collectives: Sequence[Measured], blame: Blame | None) -> list[str]:
-    """What to change: what slowed collectives down, then the rules of good practice that are not kept."""
-    slowed = list(_slowed(collectives, blame))
+def sentences(results: Results, found: Sequence[Timed], blame: Blame | None) -> list[str]:
+    """What to change: what slowed jobs and collectives down, then the rules of good practice that are not kept."""
+    slowed = list(_slowed(found, blame))
     return [*slowed, *(_pauses(results) if slowed else ()), *_rules(results.meta)][:_MOST]
 
 
-def _slowed(collectives: Sequence[Measured], blame: Blame | None) -> Iterator[str]:
-    for one in collectives:
+def _slowed(found: Sequence[Timed], blame: Blame | None) -> Iterator[str]:
+    for one in found:
         if one.time_ps is None or not one.alone_ps or one.time_ps < _SLOWED * one.alone_ps:
             continue
         told = f"{one.traffic} takes {quantities.three_digits(one.time_ps / one.alone_ps)} times as long as alone"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from backwater.analysis import collectives
+from backwater.analysis import collectives, jobs
 from backwater.analysis.blame import Blame
 from backwater.common import codes, percentiles, quantities
 from backwater.common.late import pl
 from backwater.results import Results, measures
 from backwater.view import changes
+from backwater.view.changes import Timed
 
 _NONE = "–"
 
@@ -25,8 +26,13 @@ def of(
         "settings": _settings(results, network_nodes),
         "tables": [table for table in tables if table["rows"]],
         "totals": _totals(results),
-        "advice": [*changes.sentences(results, collectives.of(results, alone), blame), *_advice(results)],
+        "advice": [*changes.sentences(results, _timed(results, alone), blame), *_advice(results)],
     }
+
+
+def _timed(results: Results, alone: Mapping[str, Results]) -> list[Timed]:
+    found = [Timed(one.traffic, one.time_ps, one.alone_ps) for one in collectives.of(results, alone)]
+    return found + [Timed(one.job, one.time_ps, one.alone_ps) for one in jobs.of(results, alone)]
 
 
 def _advice(results: Results) -> list[str]:

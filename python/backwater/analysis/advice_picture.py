@@ -12,7 +12,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
 
 from backwater.analysis import pictures, plot
-from backwater.analysis.advice import Grid, Place, Point, shown
+from backwater.analysis.advice import CLIFF, Grid, Place, Point, shown
 from backwater.common import quantities
 
 
@@ -51,7 +51,10 @@ def _map(axes: Axes, grid: Grid, value: Callable[[Point], float], text: Callable
     known = cells[np.isfinite(cells)]
     # Dark is bad in both maps, also in grey. Numbers that differ a lot are told apart by their logarithm.
     apart = known.size and known.min() > 0 and known.max() / known.min() > 20
-    norm = LogNorm() if apart else Normalize(vmin=0 if title.startswith("PAUSE") else None)
+    norm: Normalize = LogNorm() if apart else Normalize(vmin=0)
+    if not (apart or title.startswith("PAUSE")) and known.size:
+        # What is less than a cliff above the best is not dark.
+        norm = Normalize(vmin=known.min(), vmax=max(known.max(), CLIFF * known.min()))
     image = axes.imshow(cells, cmap="cividis_r", norm=norm, origin="lower", aspect="auto")
     axes.set_facecolor("#F2F2F2")
     for place, point in grid.points.items():

@@ -1,8 +1,4 @@
-"""Collectives: their times on a network without contention by arithmetic, their messages and bytes, what is refused.
-
-On a star every host has a link of its own to one switch. A message of m packets of P bytes on the wire takes
-m P / C + P / C + 2 d: all packets leave the host, the last one crosses the switch whole, two links' delay.
-"""
+"""Collectives: their times on a network without contention by arithmetic, their messages and bytes, what is refused."""
 
 import json
 from pathlib import Path
@@ -14,29 +10,11 @@ from backwater import Results, _core
 from backwater.analysis import collectives
 from backwater.cli import main
 from backwater.errors import Exit
-
-#: 100 Gbps are 80 ps per byte; packets of 1000 B and no headers.
-PS_PER_BYTE, PACKET, DELAY, LATENCY = 80, 1000, 1_000_000, 600_000
+from plain_star import DELAY, LATENCY, PACKET, PS_PER_BYTE, message, scenario
 
 
-def text(keys: str, *, topology: str = 'kind = "star"\nhosts = 8', head: str = 'profile = "ideal"') -> str:
-    return f"""{head}
-[topology]
-{topology}
-rate = "100Gbps"
-delay = "1us"
-[switch]
-flow-control = "none"
-[packet]
-payload = "1000B"
-header = "0B"
-[cc]
-kind = "none"
-[[traffic]]
-name = "c"
-kind = "collective"
-{keys}
-"""
+def text(keys: str, **scene: str) -> str:
+    return scenario(f'[[traffic]]\nname = "c"\nkind = "collective"\n{keys}', **scene)
 
 
 def run(tmp_path: Path, keys: str, overrides: tuple[str, ...] = (), **scene: Any) -> Results:
@@ -47,12 +25,6 @@ def run(tmp_path: Path, keys: str, overrides: tuple[str, ...] = (), **scene: Any
 
 def rows(results: Results) -> list[dict[str, Any]]:
     return results.collectives.collect().to_dicts()
-
-
-def message(size: int) -> int:
-    """Picoseconds of a message of whole packets across the star, alone on both links."""
-    assert size % PACKET == 0
-    return (size + PACKET) * PS_PER_BYTE + 2 * DELAY
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])

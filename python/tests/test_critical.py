@@ -1,8 +1,4 @@
-"""The critical path: waits known by arithmetic, sums to the picosecond, what is left without a wait.
-
-On a star every host has a link of its own to one switch. A message of m packets of P bytes on the wire takes
-m P / C + P / C + 2 d: all packets leave the host, the last one crosses the switch whole, two links' delay.
-"""
+"""The critical path: waits known by arithmetic, sums to the picosecond, what is left without a wait."""
 
 import json
 from pathlib import Path
@@ -13,29 +9,15 @@ from backwater import Results, _core
 from backwater.analysis import critical
 from backwater.cli import main
 from backwater.errors import Exit
+from plain_star import DELAY, PS_PER_BYTE, scenario
 
-#: 100 Gbps are 80 ps per byte; packets of 1000 B and no headers.
-PACKET, DELAY = 80_000, 1_000_000
+#: Picoseconds of a packet of 1000 B on a wire.
+PACKET = 1000 * PS_PER_BYTE
 
-SCENE = """profile = "ideal"
-[topology]
-kind = "star"
-hosts = 6
-rate = "100Gbps"
-delay = "1us"
-[switch]
-flow-control = "none"
-[packet]
-payload = "1000B"
-header = "0B"
-[cc]
-kind = "none"
-[[traffic]]
-name = "app"
-kind = "trace"
-file = "app.trace"
-hosts = "h[0-3]"
-"""
+SCENE = scenario(
+    '[[traffic]]\nname = "app"\nkind = "trace"\nfile = "app.trace"\nhosts = "h[0-3]"',
+    topology='kind = "star"\nhosts = 6',
+)
 #: From h4 to h1, back to back from the start on: its packet k has come to the switch at (k + 1) · 80 ns + 1 us.
 OTHER = """[[traffic]]
 name = "storage"

@@ -1,8 +1,4 @@
-"""Jobs: their times in an empty network by arithmetic, where their ranks are, who waits for whom, what is refused.
-
-On a star every host has a link of its own to one switch. A message of m packets of P bytes on the wire takes
-m P / C + P / C + 2 d: all packets leave the host, the last one crosses the switch whole, two links' delay.
-"""
+"""Jobs: their times in an empty network by arithmetic, where their ranks are, who waits for whom, what is refused."""
 
 import json
 from pathlib import Path
@@ -14,29 +10,11 @@ from backwater import Results, _core
 from backwater.analysis import jobs
 from backwater.cli import main
 from backwater.errors import Exit
+from plain_star import DELAY, LATENCY, PS_PER_BYTE, message, scenario
 
-#: 100 Gbps are 80 ps per byte; packets of 1000 B and no headers.
-PS_PER_BYTE, PACKET, DELAY, LATENCY = 80, 1000, 1_000_000, 600_000
 US = 1_000_000
 
 STEPS = '[[job.step]]\ncompute = "5us"\n[[job.step]]\ncollective = "all-reduce"\nsize = "80000B"\n'
-
-
-def text(entries: str, topology: str = 'kind = "star"\nhosts = 8') -> str:
-    return f"""profile = "ideal"
-[topology]
-{topology}
-rate = "100Gbps"
-delay = "1us"
-[switch]
-flow-control = "none"
-[packet]
-payload = "1000B"
-header = "0B"
-[cc]
-kind = "none"
-{entries}
-"""
 
 
 def job(name: str, keys: str = "", steps: str = STEPS) -> str:
@@ -45,20 +23,14 @@ def job(name: str, keys: str = "", steps: str = STEPS) -> str:
 
 def run(tmp_path: Path, entries: str, *overrides: str, **scene: Any) -> Results:
     out = tmp_path / "run"
-    _core.Scenario(text(entries, **scene), "j.toml", tmp_path, overrides).run(out)
+    _core.Scenario(scenario(entries, **scene), "j.toml", tmp_path, overrides).run(out)
     return Results(out)
 
 
 def refused(tmp_path: Path, entries: str, **scene: Any) -> str:
     with pytest.raises(_core.ScenarioError) as error:
-        _core.Scenario(text(entries, **scene), "j.toml", tmp_path, ()).run(tmp_path / "run")
+        _core.Scenario(scenario(entries, **scene), "j.toml", tmp_path, ()).run(tmp_path / "run")
     return str(error.value)
-
-
-def message(size: int) -> int:
-    """Picoseconds of a message of whole packets across the star, alone on both links."""
-    assert size % PACKET == 0
-    return (size + PACKET) * PS_PER_BYTE + 2 * DELAY
 
 
 #: A ring all-reduce of 80 000 B among 8 ranks: 14 messages of 10 000 B.
@@ -205,7 +177,7 @@ def test_the_terminal_and_json_tell_time_alone_slowdown_and_bandwidth(
     file = tmp_path / "two.toml"
     leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
     spread = 'ranks = 4\nplacement = "spread"'
-    file.write_text(text(job("one", spread) + job("two", spread), leaves))
+    file.write_text(scenario(job("one", spread) + job("two", spread), leaves))
     assert main(["run", str(file), "--out", str(tmp_path / "o"), "--json"]) in (Exit.OK, Exit.CAVEATS)
     told = json.loads(capsys.readouterr().out)["jobs"]
     assert [one["job"] for one in told] == ["one", "two"]

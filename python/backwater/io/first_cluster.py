@@ -1,4 +1,4 @@
-"""A first scenario of an AI cluster: network, presets of switches and NICs, a collective beside storage."""
+"""A first scenario of an AI cluster: network, presets of switches and NICs, a training job beside storage."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ load-balancing = "ecmp"       # or spray, flowlet, adaptive
 # kmax = "1600KB"             # every packet from here on,
 # pmax = 0.2                  # and so many just below
 
-[[traffic]]
+[[job]]
 name = "training"
-kind = "collective"
-op = "all-reduce"
 {ranks}
-size = "16MB"
 iterations = 2
-compute = "100us"             # between two iterations
+[[job.step]]
+compute = "100us"
+[[job.step]]
+collective = "all-reduce"
+size = "16MB"
 
 [[traffic]]
 name = "checkpoint"
@@ -77,7 +78,7 @@ class _Shape:
 
     lines: str
     about: str
-    #: Which hosts have ranks of the collective: one GPU of each server.
+    #: Which hosts have ranks of the job: one GPU of each server.
     ranks: str
     #: The host that stores checkpoints: the last one.
     storage: str
@@ -209,7 +210,7 @@ def _drawn(gpus: int) -> str:
     ranks = f"ranks = {gpus // GPUS_PER_SERVER}"
     return (
         f"{ranks:<30}# one GPU of each server of {GPUS_PER_SERVER}\n"
-        'placement = "random"          # or linear: neighbours side by side'
+        'placement = "random"          # or packed: neighbours side by side; spread'
     )
 
 

@@ -21,7 +21,13 @@ def of(
 ) -> dict[str, Any]:
     """The block `summary` of viewer/FORMAT.md; `alone` are runs in which one application sent alone."""
     where = [] if blame is None else [changes.table(blame)]
-    tables = [_collectives(results, alone), _applications(results, alone), *where, *_flows(results)]
+    tables = [
+        _jobs(results, alone),
+        _collectives(results, alone),
+        _applications(results, alone),
+        *where,
+        *_flows(results),
+    ]
     return {
         "settings": _settings(results, network_nodes),
         "tables": [table for table in tables if table["rows"]],
@@ -115,11 +121,24 @@ def _beside(time_ps: float | None) -> str:
     return _NONE if time_ps is None else quantities.time(time_ps)
 
 
+def _jobs(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:
+    table = _table(
+        "Jobs",
+        "job|time|ideal|alone|slowdown",
+        "Ideal: steps in an empty network without stragglers, by arithmetic. Slowdown: time over time alone.",
+    )
+    for one in jobs.of(results, alone):
+        took = "not done" if one.time_ps is None else quantities.time(one.time_ps)
+        slowdown = _NONE if one.slowdown is None else quantities.three_digits(one.slowdown)
+        table["rows"].append([one.job, took, _beside(one.ideal_ps), _beside(one.alone_ps), slowdown])
+    return table
+
+
 def _applications(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:
-    """Other applications than collectives."""
+    """Other applications than collectives and jobs."""
     scenario = results.meta["scenario"]
     table = _table("Applications", "application|time|alone")
-    operations = measures.of_kind(scenario, "collective")
+    operations = measures.of_kind(scenario, "collective") + measures.jobs(scenario)
     for name, took in measures.application_times(results).items():
         if name not in operations:
             beside = measures.application_times(alone[name])[name] if name in alone else None

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 
 # What fails unexpectedly in a test shows where.
 os.environ.setdefault("BACKWATER_TRACEBACK", "1")
+
+# Tests know nothing that was run before, and leave nothing behind.
+os.environ["BACKWATER_CACHE"] = tempfile.mkdtemp(prefix="backwater-cache-")
+atexit.register(shutil.rmtree, os.environ["BACKWATER_CACHE"], ignore_errors=True)
 
 _SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

@@ -193,6 +193,47 @@ def test_the_terminal_and_json_tell_time_alone_slowdown_and_bandwidth(
     assert "% of the line rate" in printed
 
 
+def test_times_alone_are_kept_until_the_scenario_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BACKWATER_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "two.toml"
+    leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
+
+    def told(iterations: int) -> list[dict[str, Any]]:
+        two = job("two", f'ranks = 4\nplacement = "spread"\niterations = {iterations}')
+        file.write_text(scenario(job("one", 'ranks = 4\nplacement = "spread"') + two, leaves))
+        assert main(["run", str(file), "--out", str(tmp_path / "o"), "--json"]) in (Exit.OK, Exit.CAVEATS)
+        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["jobs"]
+        return found
+
+    def kept() -> int:
+        return sum(1 for _ in (tmp_path / "cache" / "runs").glob("*/*"))
+
+    first = told(1)
+    assert kept() == 2
+    assert told(1) == first
+    assert kept() == 2
+    changed = told(2)
+    assert kept() == 4
+    assert changed[0]["alone_ps"] == first[0]["alone_ps"]
+    assert changed[1]["alone_ps"] > 1.9 * first[1]["alone_ps"]
+
+
+def test_where_no_cache_can_be_made_times_alone_are_told_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BACKWATER_CACHE", str(tmp_path / "file"))
+    file = tmp_path / "two.toml"
+    half = "ranks = 4"
+    file.write_text(scenario(job("one", half) + job("two", half)))
+    assert main(["run", str(file), "--out", str(tmp_path / "o"), "--json"]) in (Exit.OK, Exit.CAVEATS)
+    told = capsys.readouterr()
+    assert all(one["alone_ps"] > 0 for one in json.loads(told.out)["jobs"])
+    assert "note: times alone are not kept" in told.err
+
+
 def test_gpcnet_as_a_job_is_the_run_that_it_is_as_a_traffic_entry(tmp_path: Path) -> None:
     network = 'profile = "hpc"\ntopology = { kind = "star", hosts = 12, rate = "100Gbps", delay = "100ns" }\n'
     entry = '[[traffic]]\nname = "net"\nkind = "gpcnet"\nranks-per-host = 1\n'

@@ -8,9 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let (topology, tables) = text.split_once("%\n").unwrap_or((text, ""));
-    let csv = topology.lines().any(|line| line.starts_with("START_NODES"));
-    let found = if csv { subnet::diagnosed(topology) } else { subnet::discovered(topology) };
-    let subnet = match found {
+    let subnet = match subnet::read(topology) {
         Ok(subnet) => subnet,
         Err(error) => return assert!(error.line > 0 && !error.what.is_empty()),
     };

@@ -7,8 +7,8 @@ use crate::errors::bad_input;
 /// Hosts, switches, cables with their rates in bit/s, the file of the forwarding tables if they are given, what the user should know.
 type Made = (Vec<String>, Vec<String>, Vec<(String, String, u64)>, Option<String>, Vec<String>);
 
-/// A subnet from what `ibnetdiscover` prints or from `ibdiagnet2.db_csv`, and its tables from what `dump_lfts` prints or from
-/// `ibdiagnet2.fdbs`. Each text has the name of its file with it, for messages.
+/// A subnet from what `ibnetdiscover` prints, from `ibdiagnet2.db_csv` or `ibdiagnet2.lst`, and its tables from what `dump_lfts` prints or
+/// from `ibdiagnet2.fdbs`. Each text has the name of its file with it, for messages.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "what Python hands over belongs to the function")]
 pub(crate) fn import_subnet(
@@ -18,9 +18,7 @@ pub(crate) fn import_subnet(
 ) -> PyResult<Made> {
     py.detach(|| {
         let (origin, text) = &topology;
-        let csv = text.lines().any(|line| line.starts_with("START_NODES"));
-        let found = if csv { subnet::diagnosed(text) } else { subnet::discovered(text) };
-        let mut found = found.map_err(|error| bad_input(format!("error: {origin}, {error}")))?;
+        let mut found = subnet::read(text).map_err(|error| bad_input(format!("error: {origin}, {error}")))?;
         let mut notes = std::mem::take(&mut found.notes);
         let table = match &tables {
             None => None,

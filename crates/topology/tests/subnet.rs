@@ -6,6 +6,7 @@ use backwater_units::{Rate, Span};
 
 const DISCOVERED: &str = include_str!("../../../scenarios/subnet/hdr.ibnetdiscover");
 const DUMPED: &str = include_str!("../../../scenarios/subnet/hdr.lfts");
+const LISTED: &str = include_str!("../../../fuzz/seeds/subnet/lst.txt");
 const DIAGNOSED: &str = include_str!("../../../fuzz/seeds/subnet/db_csv.txt");
 
 fn network(subnet: &subnet::Subnet) -> Network {
@@ -61,6 +62,28 @@ fn packets_take_the_ports_of_the_dumped_tables() {
     }
     assert_eq!(way("node01", "node02"), ["node01->leaf-1", "leaf-1->node02"]);
     assert!(deadlock::check(&net, &routes).is_ok());
+}
+
+/// The same subnet as in `db_csv`, but that the second host is at port 0x1A, which is 26 in the tables.
+#[test]
+fn a_listed_subnet_has_hexadecimal_ports_and_its_fdbs_decimal_ones() {
+    let (list, fdbs) = LISTED.split_once("%\n").unwrap();
+    let subnet = subnet::read(list).unwrap();
+    let diagnosed = subnet::read(DIAGNOSED.split_once("%\n").unwrap().0).unwrap();
+    assert_eq!((&subnet.hosts, &subnet.switches), (&diagnosed.hosts, &diagnosed.switches));
+    assert_eq!(subnet.cables.len(), 2);
+    assert!(subnet.cables.iter().all(|cable| cable.rate == Rate::from_gbps(200)));
+    let (table, _) = subnet::tables(&subnet, fdbs).unwrap();
+    assert_eq!(table, "leaf-1 node01 node01\nleaf-1 node02 node02\n");
+    let one_down = list.replace("PN:1A } PHY=4x LOG=ACT", "PN:1A } PHY=4x LOG=INI");
+    let (hosts, notes) = subnet::read(&one_down).map(|subnet| (subnet.hosts, subnet.notes)).unwrap();
+    assert_eq!(hosts.len(), 2, "the other end is still active");
+    assert_eq!(notes, ["ends of cables that are not active (LOG=ACT) are left out: 1"]);
+    let unknown = subnet::read(&list.replacen("SPD=50", "SPD=51", 1)).unwrap_err();
+    assert_eq!(unknown.line, 1);
+    assert!(unknown.what.contains("SPD=51"), "{unknown}");
+    let cut = subnet::read(&list[..list.len() - 10]).unwrap_err();
+    assert_eq!(cut.line, 4);
 }
 
 #[test]

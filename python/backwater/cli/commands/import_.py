@@ -137,7 +137,7 @@ def ibnetdiscover(
     Parameters
     ----------
     file
-        What ibnetdiscover prints, or ibdiagnet2.db_csv.
+        What ibnetdiscover prints, ibdiagnet2.db_csv or ibdiagnet2.lst.
     lfts
         The forwarding tables: what dump_lfts prints, or ibdiagnet2.fdbs. Packets take exactly their ports. Shortest
         ways if not given.

@@ -1,4 +1,4 @@
-"""InfiniBand subnets: what ibnetdiscover prints, ibdiagnet2.db_csv, and forwarding tables."""
+"""InfiniBand subnets: what ibnetdiscover prints, ibdiagnet2.db_csv and .lst, and forwarding tables."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from backwater.io.importing import Imported, read_text
 from backwater.scenario.toml_writer import value_text
 
 #: What tells these files from other topologies.
-_SUBNET = re.compile(r"^(Switch\s+\d+\s|Ca\s+\d+\s|vendid=|START_NODES)", re.MULTILINE)
+_SUBNET = re.compile(r"^(Switch\s+\d+\s|Ca\s+\d+\s|vendid=|START_NODES|\{ (CA|SW|RT) Ports:)", re.MULTILINE)
 #: How long a cable takes: none of the files has lengths. 10 m at 5 ns each.
 DELAY = "50ns"
 #: The profile whose links have this data rate.
 _PROFILES = {100: "edr", 200: "hdr", 400: "ndr", 800: "xdr"}
 #: What is counted of a network.
 _HOLDS = {"hosts": "hosts", "switches": "switches", "links": "cables"}
-_WHAT = "what ibnetdiscover prints, or ibdiagnet2.db_csv"
+_WHAT = "what ibnetdiscover prints, ibdiagnet2.db_csv, or ibdiagnet2.lst"
 
 
 def is_subnet(text: str) -> bool:

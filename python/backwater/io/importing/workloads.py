@@ -154,7 +154,7 @@ _KIND = re.compile(r"[a-z][a-z0-9-]*( +[a-z][a-z0-9-]*=[^\s=]+)*")
 #: Values of keys that need no quotes: numbers and lists of them, true and false.
 _NUMBERS = re.compile(r"-?[0-9.]+|\[[0-9.,]*\]|true|false")
 #: What else may name a network.
-_WHAT = "a topology of htsim (.topo), one of the HPCC simulator, what ibnetdiscover prints, or ibdiagnet2.db_csv"
+_WHAT = "a topology of htsim (.topo), of the HPCC simulator, of ibnetdiscover, ibdiagnet2.db_csv, or ibdiagnet2.lst"
 #: Why a profile is taken that nobody named.
 _WHY = {
     PROFILE: f"{PROFILE}, whose values follow the rate of the links; InfiniBand is edr, hdr, ndr or xdr",

@@ -1,9 +1,10 @@
-//! `InfiniBand` subnets as the tools of their operators print them: nodes and cables of `ibnetdiscover` ([`discovered`]) or of
-//! `ibdiagnet2.db_csv` ([`diagnosed`]), forwarding tables of `dump_lfts` or `ibdiagnet2.fdbs` ([`tables`]).
+//! `InfiniBand` subnets as the tools of their operators print them: nodes and cables of `ibnetdiscover` ([`discovered`]), of
+//! `ibdiagnet2.db_csv` ([`diagnosed`]) or `ibdiagnet2.lst` ([`listed`]), forwarding tables of `dump_lfts` or `ibdiagnet2.fdbs` ([`tables`]).
 //!
 //! Nodes get the names of their descriptions, links the data rate of their lanes. Lengths of cables are in none of these files.
 mod diagnosed;
 mod discovered;
+mod listed;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::MAX_NODES;
 
 pub use self::diagnosed::diagnosed;
 pub use self::discovered::discovered;
+pub use self::listed::listed;
 pub use self::tables::tables;
 
 /// What is wrong with a file, and in which line.
@@ -24,6 +26,21 @@ pub struct SubnetError {
     pub line: usize,
     /// What is wrong there, and what to do.
     pub what: String,
+}
+
+/// Reads a file of any of the tools: which one's it is, is seen from its lines.
+///
+/// # Errors
+/// [`SubnetError`] with the line.
+pub fn read(text: &str) -> Result<Subnet, SubnetError> {
+    let begins = |with: &str| text.lines().any(|line| line.trim_start().starts_with(with));
+    if begins("START_NODES") {
+        diagnosed(text)
+    } else if begins("{ ") {
+        listed(text)
+    } else {
+        discovered(text)
+    }
 }
 
 fn wrong<T>(line: usize, what: impl Into<String>) -> Result<T, SubnetError> {

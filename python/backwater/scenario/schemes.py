@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,25 @@ def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = 
     for scheme in found:
         scenario.resolve(scheme.overrides)
     return found
+
+
+def told(found: Sequence[Scheme], overrides: Sequence[str]) -> list[str]:
+    """What makes schemes less different than their file means them: a sentence for each."""
+    return replaced(found, overrides) + alike(found)
+
+
+def alike(found: Sequence[Scheme]) -> list[str]:
+    """Schemes whose settings are all the same: a sentence for each such group."""
+    groups: dict[str, list[str]] = {}
+    for scheme in found:
+        resolved = scheme.scenario.resolve(scheme.overrides)
+        settings = {key: value for key, value in resolved.items() if key != "scheme"}
+        groups.setdefault(json.dumps([settings, str(scheme.scenario.base_dir)]), []).append(scheme.label)
+    return [
+        f"{' and '.join(names)} have the same settings: their numbers are equal"
+        for names in groups.values()
+        if len(names) > 1
+    ]
 
 
 def replaced(found: Sequence[Scheme], overrides: Sequence[str]) -> list[str]:

@@ -110,7 +110,7 @@ def compare(
         raise UsageError("--keep-runs goes with --over: without it the runs are kept anyway, in `runs`")
     seeds = seeds or _SEEDS
     found = schemes.of_files(scenarios, set_ or (), scheme or ())
-    for sentence in schemes.replaced(found, set_ or ()):
+    for sentence in schemes.told(found, set_ or ()):
         print(f"note: {sentence}", file=sys.stderr)
     if len(found) < 2:
         raise UsageError(f"there is one scheme only, {found[0].label!r}; list two [[scheme]]s or name two files")

@@ -134,7 +134,7 @@ def _plan(
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
     found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, **asked)
-    for line in left_out:
+    for line in [*left_out, *(f"note: {sentence}" for sentence in lists.told(found, overrides))]:
         print(line, file=sys.stderr)
     words = [Path(found[0].scenario.origin).stem, *(word for word in ("quick", "alone") if asked[word])]
     root = out or Path("results/gpcnet") / "-".join(words)

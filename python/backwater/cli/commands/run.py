@@ -108,7 +108,7 @@ def run(
         schemes=tuple(scheme or ()),
         seeds=Seeds(seeds, seed),
     )
-    for sentence in schemes.replaced(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
+    for sentence in schemes.told(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
         print(f"note: {sentence}", file=sys.stderr)
     if estimate:
         return _estimate(plan, jobs, as_json=json_)

@@ -63,7 +63,7 @@ fn a_path_has_the_latency_of_a_switch_once_for_each_switch_on_it() {
 }
 
 #[test]
-fn infiniband_has_credits_fecn_and_ib_cc_and_adaptive_routing_from_hdr_on() {
+fn infiniband_has_credits_adaptive_routing_from_hdr_on_and_congestion_control_when_it_is_turned_on() {
     for (profile, gbps, _) in &PROFILES[..4] {
         let spec =
             validate(&tree(profile, *gbps, "50ns"), &[]).unwrap_or_else(|error| panic!("{error}")).build();
@@ -76,6 +76,12 @@ fn infiniband_has_credits_fecn_and_ib_cc_and_adaptive_routing_from_hdr_on() {
         let adaptive = spec.switch.balancing == Balancing::Adaptive;
         assert_eq!(adaptive, *profile != "edr");
         let switch = spec.network.hosts().len();
+        // As subnet managers leave it.
+        assert_eq!(spec.switch.detectors[switch][0], Detector::None);
+        assert_eq!(spec.pairs[0].reaction, ReactionConfig::LineRate(()));
+        let on = ["switch.detector.kind=fecn", "cc.kind=ib-cc"];
+        let spec =
+            validate(&tree(profile, *gbps, "50ns"), &on).unwrap_or_else(|error| panic!("{error}")).build();
         assert_eq!(spec.switch.detectors[switch][0], Detector::Fecn(Fecn::standard()));
         assert_eq!(spec.pairs[0].reaction, ReactionConfig::IbCc(IbCcConfig::standard()));
     }
@@ -85,7 +91,7 @@ fn infiniband_has_credits_fecn_and_ib_cc_and_adaptive_routing_from_hdr_on() {
 fn a_cable_too_long_for_the_credits_is_told() {
     let scenario = validate(&tree("hdr", 800, "50ns"), &[]).unwrap_or_else(|error| panic!("{error}"));
     let told: Vec<&str> = scenario.caveats().iter().map(|caveat| caveat.message.as_str()).collect();
-    // 800 is 4 x 200 Gbps: IB CC and FECN have no value that is meant for a rate, and 128 KiB last 1.3 us.
+    // 800 is 4 x 200 Gbps: no value in use is meant for a rate, and 128 KiB last 1.3 us.
     assert!(told.is_empty(), "{told:?}");
     // 1 km: 2 x 5 us x 100 B/ns = 1 MB are under way.
     let scenario = validate(&tree("hdr", 800, "5us"), &[]).unwrap_or_else(|error| panic!("{error}"));

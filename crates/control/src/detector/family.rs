@@ -253,7 +253,7 @@ macro_rules! family {
         pub struct DetectorSettings {
             /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, isolation, roce: red;
             /// endpoint: none (PUTs cannot be marked); hpc: none (the PFT paper has none; `kmin`, `kmax` and `pmax` as in
-            /// isolation); edr, hdr, ndr, xdr: fecn (InfiniBand specification, Annex A10); slingshot-like: none (swift goes by delay).
+            /// isolation); edr, hdr, ndr, xdr: none (subnet managers leave it off); slingshot-like: none (swift goes by delay).
             pub kind: DetectorKind,
             /// No mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
             /// paper); hpcc-ns3, roce: 400 KB (`run.py` at 100 Gbps); infiniband: 50 KB, a step (TCD paper §3.1);

@@ -227,8 +227,8 @@ macro_rules! settings {
         #[schemars(rename = "Cc", transform = crate::config::readers::<CcKind>)]
         pub struct CcSettings {
             /// The reaction point. authors, ideal, hpcc-ns3, isolation, roce: dcqcn; infiniband: ib-cc; endpoint: none (the rest
-            /// as in ideal); hpc: none (the PFT paper has no other control; the rest as in isolation); edr, hdr, ndr, xdr: ib-cc (InfiniBand
-            /// specification, Annex A10; subnet managers leave it off until told otherwise); slingshot-like: swift (an idealisation).
+            /// as in ideal); hpc: none (the PFT paper has no other control; the rest as in isolation); edr, hdr, ndr, xdr: none (subnet
+            /// managers leave congestion control off until they are told otherwise: manual page of OpenSM); slingshot-like: swift (an idealisation).
             pub kind: CcKind,
             /// Least rate. authors, ideal, infiniband, isolation: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps
             /// (`run.py`); roce: 100 Mbps (a choice of ours: NICs go down to 1 Mbps, at which a packet of 4096 B takes 33 ms).

@@ -147,6 +147,25 @@ fn what_is_wrong_with_a_subnet_is_said_with_its_line() {
     );
 }
 
+/// As `ibnetdiscover -g` prints it: the headings of its groups say nothing of cables.
+#[test]
+fn headings_of_a_grouped_output_are_passed_over() {
+    let grouped = format!("Chassis 1 (guid 0xb8cef60300e5d2)\n{DISCOVERED}").replacen(
+        "vendid=",
+        "Non-Chassis Nodes\n\nvendid=",
+        1,
+    );
+    assert_eq!(subnet::discovered(&grouped).unwrap().cables, subnet::discovered(DISCOVERED).unwrap().cables);
+}
+
+#[test]
+fn a_cable_whose_ends_have_two_speeds_is_refused_in_db_csv_too() {
+    // The first host's port: 512 is EDR, 1024 HDR.
+    let mixed = DIAGNOSED.replacen("0x0c42a10300a1b200,1,5,2,1024", "0x0c42a10300a1b200,1,5,2,512", 1);
+    let error = subnet::diagnosed(mixed.split_once("%\n").unwrap().0).unwrap_err().to_string();
+    assert!(error.contains("200Gbps at one end of this cable and 100Gbps at the other"), "{error}");
+}
+
 #[test]
 fn a_host_with_two_cables_is_refused_with_what_to_do() {
     let more = DISCOVERED.replace(

@@ -49,7 +49,18 @@ pub fn diagnosed(text: &str) -> Result<Subnet, SubnetError> {
             None => wrong(line, format!("no node of section NODES has the GUID {guid:#x}")),
         };
         let (one, other) = (id(a)?, id(b)?);
-        let rate = rates.get(&(a, at)).or_else(|| rates.get(&(b, of))).copied();
+        let (here, there) = (rates.get(&(a, at)), rates.get(&(b, of)));
+        if let (Some(here), Some(there)) = (here, there)
+            && here != there
+        {
+            return wrong(
+                line,
+                format!(
+                    "section PORTS has {here} at one end of this cable and {there} at the other; correct one"
+                ),
+            );
+        }
+        let rate = here.or(there).copied();
         raw.joint(&one, at, Joint { to: other, port: of, rate, line })?;
     }
     raw.finish()

@@ -58,7 +58,7 @@ fn is_about(line: &str) -> bool {
     line.is_empty()
         || line.starts_with('#')
         || key
-        || ["Chassis", "Hostname"].iter().any(|word| line.starts_with(word))
+        || ["Chassis", "Non-Chassis", "Hostname"].iter().any(|word| line.starts_with(word))
 }
 
 /// `[1](guid) "S-1"[23] # ...`

@@ -71,6 +71,40 @@ def test_what_cannot_be_run_is_no_neighbour(tmp_path: Path) -> None:
     assert advice_picture.draw(found, tmp_path / "map.png", "map").stat().st_size > 10_000
 
 
+def two_jobs(counted: tuple[str, ...]) -> Grid:
+    """Times in µs of two jobs: train 100, 100, 110 and checkpoint 500, 400, 200; now is the step in the middle."""
+    train, checkpoint = (100, 100, 110), (500, 400, 200)
+    points: dict[tuple[int, ...], Point] = {}
+    for step in range(3):
+        times = {"train": (train[step] * US,), "checkpoint": (checkpoint[step] * US,)}
+        both = (train[step] * checkpoint[step]) ** 0.5 * US
+        points[(step,)] = Point(times[counted[0]] if len(counted) == 1 else (both,), (5.0,), times=times)
+    words = f"{counted[0]} takes" if len(counted) == 1 else "the geometric mean of train and checkpoint is"
+    return Grid((ECN,), points, "time", words, ("train", "checkpoint"), counted)
+
+
+def test_what_makes_another_job_slower_is_said_with_the_number() -> None:
+    found = two_jobs(("train", "checkpoint"))
+    # sqrt(100 · 400) = 200 µs now, sqrt(110 · 200) = 148.3 µs at the third step: 25.8 % less.
+    counted, told, *_ = findings.lines(found)
+    assert counted.startswith("Counted: the geometric mean of all times")
+    assert "--job NAME takes one of them" in counted
+    assert "Set k = 4: the geometric mean of train and checkpoint is 148 µs" in told
+    assert "That is 25.8 % less than now" in told
+    assert "train takes 110 µs there, 10.0 % more than now." in told
+    assert "checkpoint takes 200 µs there, 50.0 % less than now." in told
+
+
+def test_the_job_that_is_chosen_counts_in_every_cell() -> None:
+    found = two_jobs(("train",))
+    counted, told, *_ = findings.lines(found)
+    assert counted == "Counted: the time of train, not that of checkpoint."
+    assert told.startswith("Leave it as it is: train takes 100 µs")
+    assert told.endswith("Nothing on this grid is better.")
+    assert found.advised == (1,)
+    assert findings.as_json(found)["points"][2]["times"] == {"train": [110 * US], "checkpoint": [200 * US]}
+
+
 STAR = """[topology]
 kind = "star"
 hosts = 6
@@ -146,3 +180,48 @@ def test_the_time_of_a_job_counts_and_not_that_of_its_messages(
     assert found["objective"] == "time"
     assert all(1000 * US < value < 1010 * US for point in found["points"] for value in point["values"])
     assert found["told"][0].startswith("Leave it as it is: train takes 1.0")
+
+
+TWO = """[[job]]
+name = "train"
+ranks = 4
+[[job.step]]
+collective = "all-reduce"
+size = "500KB"
+[[job]]
+name = "slow"
+ranks = 2
+[[job.step]]
+compute = "1ms"
+[[job.step]]
+collective = "all-reduce"
+size = "8KB"
+"""
+
+
+def test_a_job_is_chosen_by_its_name_and_all_have_their_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(STAR.partition("[[traffic]]")[0] + TWO, encoding="utf-8")
+    asked = ["advise", str(file), "--steps", "2", "--seeds", "1", "--vary", "ecn", "--cache", str(tmp_path / "cache")]
+    assert main([*asked, "--json"]) == Exit.OK
+    both = json.loads(capsys.readouterr().out)
+    assert both["counted"] == both["jobs"] == ["train", "slow"]
+    for point in both["points"]:
+        (train,), (slow,) = (point["times"][name] for name in ("train", "slow"))
+        # The all-reduce of 500 KB needs 60 µs at line rate, that of the other job comes after 1 ms.
+        assert 60 * US < train < 1000 * US < slow < 1010 * US
+        assert point["values"] == [pytest.approx((train * slow) ** 0.5)]
+    assert main([*asked, "--job", "train", "--json"]) == Exit.OK
+    chosen = json.loads(capsys.readouterr().out)
+    assert (chosen["counted"], chosen["cached"]) == (["train"], 2)
+    assert all(point["values"] == point["times"]["train"] for point in chosen["points"])
+    assert main([*asked, "--job", "train"]) == Exit.OK
+    printed = capsys.readouterr().out
+    assert "time of train, mean over seeds" in printed
+    assert "time of slow, mean over seeds" in printed
+    assert main([*asked, "--job", "checkpoint"]) == Exit.BAD_INPUT
+    assert "--job checkpoint: no job, collective or trace of that name; there is train and slow" in (
+        capsys.readouterr().err
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,17 +42,22 @@ class Point:
     pauses: tuple[float, ...]
     #: Why it cannot be run.
     refused: str = ""
+    #: What each job took, seed by seed, in ps.
+    times: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
     @property
     def whole(self) -> tuple[float, ...] | None:
         """The values, if every seed has one."""
-        found = tuple(value for value in self.values if value is not None)
-        return found if found and len(found) == len(self.values) else None
+        return _whole(self.values)
 
     @property
     def mean(self) -> float:
         """Mean over the seeds; infinite if a run did not come to its end, or none was possible."""
-        return math.inf if self.whole is None else math.fsum(self.whole) / len(self.whole)
+        return _mean(self.whole)
+
+    def mean_of(self, job: str) -> float:
+        """The same of the time of a job."""
+        return _mean(_whole(self.times.get(job, ())))
 
     @property
     def mean_pauses(self) -> float:
@@ -79,6 +84,10 @@ class Grid:
     objective: str
     #: What it is called in a sentence: `training takes`.
     words: str
+    #: The jobs, collectives and applications whose times are told of, and whose time the objective is: one of them, or
+    #: the geometric mean of all. It is the same in every cell.
+    jobs: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     @property
     def now(self) -> Place:
@@ -125,10 +134,11 @@ class Grid:
 
     def gain(self, place: Place) -> Estimate | None:
         """By how many percent the objective is less there than now, over the seeds."""
-        there, now = self.points[place].whole, self.points[self.now].whole
-        if there is None or now is None:
-            return None
-        return estimate([100 * (1 - a / b) if b else 0.0 for a, b in zip(there, now, strict=True)])
+        return _less(self.points[place].values, self.points[self.now].values)
+
+    def gain_of(self, job: str, place: Place) -> Estimate | None:
+        """The same of the time of a job."""
+        return _less(self.points[place].times.get(job, ()), self.points[self.now].times.get(job, ()))
 
     def estimate(self, place: Place) -> Estimate | None:
         """The objective at a point."""
@@ -149,6 +159,24 @@ class Grid:
                     yield place, other
 
 
+def _whole(values: Sequence[float | None]) -> tuple[float, ...] | None:
+    """The values, if every seed has one."""
+    found = tuple(value for value in values if value is not None)
+    return found if found and len(found) == len(values) else None
+
+
+def _mean(whole: Sequence[float] | None) -> float:
+    return math.inf if whole is None else math.fsum(whole) / len(whole)
+
+
+def _less(there: Sequence[float | None], now: Sequence[float | None]) -> Estimate | None:
+    """By how many percent values are less than others, seed by seed."""
+    first, second = _whole(there), _whole(now)
+    if first is None or second is None:
+        return None
+    return estimate([100 * (1 - a / b) if b else 0.0 for a, b in zip(first, second, strict=True)])
+
+
 def shown(grid: Grid, value: float) -> str:
     """A value of the objective, with its unit."""
     if math.isinf(value):
@@ -157,10 +185,38 @@ def shown(grid: Grid, value: float) -> str:
 
 
 def sentence(grid: Grid) -> str:
-    """What to do, in a sentence or two."""
+    """What to do, in a sentence or two, and what that does to each job that is not in them."""
     if grid.advised is None:
         return "No point of this grid came to its end with every seed: raise run.until, or vary something else."
-    return f"{_what(grid, grid.advised)} {_how_much(grid, grid.advised)}"
+    told = f"{_what(grid, grid.advised)} {_how_much(grid, grid.advised)}"
+    return " ".join([told, *_others(grid, grid.advised)])
+
+
+def _others(grid: Grid, place: Place) -> Iterator[str]:
+    """What each job takes at a point that is not what is set now, if the objective does not tell it."""
+    if place == grid.now:
+        return
+    for job in grid.jobs:
+        if grid.counted == (job,):
+            continue
+        whole = _whole(grid.points[place].times.get(job, ()))
+        if whole is None:
+            yield f"{job} does not come to its end there."
+            continue
+        took = f"{job} takes {quantities.time(estimate(whole, 'time_ps').mean)} there"
+        gain = grid.gain_of(job, place)
+        yield f"{took}, and does not come to its end now." if gain is None else f"{took}, {_compared(gain)}."
+
+
+def _compared(gain: Estimate) -> str:
+    """How a time differs from now, with its interval if there is one."""
+    if gain.half_width is None:
+        return f"{_percent(gain.mean)} than now"
+    low, high = sorted((gain.low, gain.high))
+    if low <= 0 <= high:
+        return "which the seeds do not tell from now"
+    least, most = sorted((abs(low), abs(high)))
+    return f"{_percent(gain.mean)} than now ({least:.1f} to {most:.1f} %)"
 
 
 def _what(grid: Grid, place: Place) -> str:
@@ -180,17 +236,15 @@ def _what(grid: Grid, place: Place) -> str:
 
 def _how_much(grid: Grid, place: Place) -> str:
     if place == grid.now:
-        return f"Nothing on this grid is more than {100 * (1 - grid.best / grid.points[place].mean):.1f} % better."
+        better = f"{100 * (1 - grid.best / grid.points[place].mean):.1f}"
+        return f"Nothing on this grid is {'better' if better == '0.0' else f'more than {better} % better'}."
     gain = grid.gain(place)
     if gain is None:
         return "What is set now does not come to its end."
     before = quantities.count(grid.points[grid.now].mean_pauses)
-    if gain.half_width is None:
-        return f"That is {_percent(gain.mean)} than now, with {before} PAUSEs."
-    low, high = sorted((gain.low, gain.high))
-    if low <= 0 <= high:
+    if gain.half_width is not None and gain.low <= 0 <= gain.high:
         return f"The seeds do not tell it from what is set now, which has {before} PAUSEs."
-    return f"That is {_percent(gain.mean)} than now ({abs(low):.1f} to {abs(high):.1f} %), with {before} PAUSEs."
+    return f"That is {_compared(gain)}, with {before} PAUSEs."
 
 
 def _percent(less: float) -> str:
@@ -201,12 +255,12 @@ def _settings(grid: Grid, place: Place) -> str:
     changed = [axis for axis, step in zip(grid.axes, place, strict=True) if step != axis.now]
     parts = [text for axis in changed for text in axis.steps[place[grid.axes.index(axis)]]]
     told = [text.replace("=", " = ", 1) for text in parts if "by-rate" not in text]
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return listed(told)
 
 
 def lines(grid: Grid) -> list[str]:
     """The sentence, the plateau and the cliff."""
-    made = [sentence(grid)]
+    made = [*_counted(grid), sentence(grid)]
     if grid.plateau:
         among = sum(not point.refused for point in grid.points.values())
         ranges = [
@@ -232,6 +286,21 @@ def lines(grid: Grid) -> list[str]:
     return made
 
 
+def _counted(grid: Grid) -> Iterator[str]:
+    """Whose time counts, where there is a choice."""
+    if len(grid.jobs) > 1:
+        others = [job for job in grid.jobs if job not in grid.counted]
+        if others:
+            yield f"Counted: the time of {grid.counted[0]}, not that of {listed(others)}."
+        else:
+            yield "Counted: the geometric mean of all times, so that no job weighs more; --job NAME takes one of them."
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words of a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def _labels(grid: Grid, place: Place) -> str:
     return ", ".join(f"{axis.name} {axis.labels[step]}" for axis, step in zip(grid.axes, place, strict=True))
 
@@ -252,6 +321,7 @@ def as_json(grid: Grid) -> dict[str, Any]:
             "mean": None if value is None else value.mean,
             "low": None if value is None else value.low,
             "high": None if value is None else value.high,
+            "times": {job: list(values) for job, values in point.times.items()},
             "pauses": list(point.pauses),
             "refused": point.refused or None,
             "plateau": place in grid.plateau,
@@ -260,6 +330,8 @@ def as_json(grid: Grid) -> dict[str, Any]:
     cliff = grid.cliff
     return {
         "objective": grid.objective,
+        "jobs": list(grid.jobs),
+        "counted": list(grid.counted),
         "axes": [{"name": axis.name, "steps": list(axis.labels), "now": axis.now} for axis in grid.axes],
         "points": [{"place": list(place), **told(place)} for place in grid.points],
         "advised": None if grid.advised is None else list(grid.advised),

@@ -28,12 +28,18 @@ def draw(grid: Grid, file: Path, title: str) -> Path:
         _map(left, grid, lambda point: point.mean, lambda value: shown(grid, value), _title(grid))
         _map(right, grid, lambda point: point.mean_pauses, _count, "PAUSEs a run")
         left.set_ylabel(grid.axes[1].name if len(grid.axes) > 1 else "")
-        signs = "frame: as it is now · bold frame: advised", "dot: plateau · —: cannot be run"
+        frames = "frame: as it is now" if grid.advised is None else "frame: as it is now · bold frame: advised"
+        if grid.advised == grid.now:
+            frames = "bold frame: as it is now, and advised"
+        signs = frames, "dot: plateau · —: cannot be run"
         made.supxlabel(("\n" if below else " · ").join(signs), fontsize=8, color=plot.GREY)
     return file
 
 
 def _title(grid: Grid) -> str:
+    if len(grid.jobs) > 1:
+        what = grid.counted[0] if len(grid.counted) == 1 else "geometric mean of the jobs"
+        return f"time: {what}, mean over seeds"
     return "time, mean over seeds" if grid.objective == "time" else f"{grid.objective}, mean over seeds"
 
 

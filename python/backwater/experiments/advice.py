@@ -7,12 +7,13 @@ slowdown of flows, and PAUSEs. Culprits and victims do (a long queue is one abov
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from backwater._core import ScenarioError
-from backwater.analysis.advice import Axis, Grid, Place, Point
+from backwater.analysis.advice import Axis, Grid, Place, Point, listed
 from backwater.common import quantities
 from backwater.errors import UsageError
 from backwater.experiments.batch import Batch
@@ -123,14 +124,29 @@ class Advice(Batch[Cache]):
     of_place: Mapping[Place, Sequence[Job]]
     #: Why a point cannot be run.
     refused: Mapping[Place, str]
-    #: The traffic entries whose time counts; none: flows.
+    #: The traffic entries that have a time; none: flows.
     jobs_of: tuple[str, ...]
+    #: Those of them whose time counts.
+    counted: tuple[str, ...]
 
     @classmethod
     def of(
-        cls, scenario: Scenario, overrides: Sequence[str], axes: Sequence[Axis], seeds: Seeds, cache: Cache
+        cls,
+        scenario: Scenario,
+        overrides: Sequence[str],
+        axes: Sequence[Axis],
+        seeds: Seeds,
+        cache: Cache,
+        wanted: str | None = None,
     ) -> Advice:
-        """Check every point; raises `ScenarioError` if what the scenario has cannot be run."""
+        """Check every point; `wanted` is the job that counts.
+
+        Raises `ScenarioError` if what the scenario has cannot be run, `UsageError` if it has no such job.
+        """
+        mine = _timed(scenario.resolve(overrides))
+        if wanted is not None and wanted not in mine:
+            there = f"there is {listed(mine)}" if mine else "no traffic here has a time of its own"
+            raise UsageError(f"--job {wanted}: no job, collective or trace of that name; {there}")
         found: dict[Place, Sequence[Job]] = {}
         refused = {}
         now = tuple(axis.now for axis in axes)
@@ -148,13 +164,13 @@ class Advice(Batch[Cache]):
             label = ", ".join(f"{axis.name} {axis.labels[step]}" for axis, step in zip(axes, place, strict=True))
             found[place] = [cache.place(replace(job, label=f"{label}, seed {job.seed}")) for job in jobs]
         every = [job for jobs in found.values() for job in jobs]
-        settings = scenario.resolve(overrides)
-        mine = (*applications(settings), *job_names(settings))
-        return cls(every, cache, tuple(axes), found, refused, mine)
+        return cls(every, cache, tuple(axes), found, refused, mine, (wanted,) if wanted else mine)
 
     def grid(self) -> Grid:
         """What came out. A run that failed has no value."""
-        kinds = {job.key: _kinds(self._rows(job), self.jobs_of) for job in self.jobs if job.key not in self.failed}
+        rows = {job.key: self._rows(job) for job in self.jobs if job.key not in self.failed}
+        times = {key: _times(found, self.jobs_of) for key, found in rows.items()}
+        kinds = {key: _kinds(found, times[key], self.counted) for key, found in rows.items()}
         # One kind for all points: the first that any run has.
         kind = next((kind for kind in _KINDS if any(kind in found for found in kinds.values())), "time")
         points: dict[Place, Point] = {}
@@ -164,11 +180,14 @@ class Advice(Batch[Cache]):
                 points[place] = Point((), (), self.refused[place])
                 continue
             values = tuple(kinds.get(job.key, {}).get(kind) for job in jobs)
-            pauses = tuple(float(self._rows(job)[0]["pauses"]) for job in jobs if job.key not in self.failed)
-            points[place] = Point(values, pauses)
+            pauses = tuple(float(rows[job.key][0]["pauses"]) for job in jobs if job.key in rows)
+            each = {name: tuple(times.get(job.key, {}).get(name) for job in jobs) for name in self.jobs_of}
+            points[place] = Point(values, pauses, times=each)
         words, objective = _KINDS[kind]
-        who = "the longest job or collective" if len(self.jobs_of) > 1 else (self.jobs_of[0] if self.jobs_of else "")
-        return Grid(self.axes, points, objective, words.format(who=who))
+        who = self.counted[0] if len(self.counted) == 1 else f"the geometric mean of {listed(self.counted)}"
+        if len(self.counted) > 1:
+            words = "{who} is"
+        return Grid(self.axes, points, objective, words.format(who=who), self.jobs_of, self.counted)
 
     def _rows(self, job: Job) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.store.measured(job.key)["rows"]
@@ -183,18 +202,36 @@ _KINDS = {
 }
 
 
-def _kinds(rows: Sequence[Mapping[str, Any]], jobs: Sequence[str]) -> dict[str, float]:
+def _timed(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The traffic entries that run and have a time of their own."""
+    only = settings["run"].get("only")
+    return tuple(name for name in (*applications(settings), *job_names(settings)) if not only or name in only)
+
+
+def _times(rows: Sequence[Mapping[str, Any]], jobs: Sequence[str]) -> dict[str, float | None]:
+    """What each job of a run took; None if it did not come to its end."""
+    return {row["traffic"]: row["application_ps"] for row in rows if row["traffic"] in jobs}
+
+
+def _kinds(
+    rows: Sequence[Mapping[str, Any]], times: Mapping[str, float | None], counted: Sequence[str]
+) -> dict[str, float]:
     """The objectives that a run has a value of."""
     found = {}
-    if jobs:
-        took = [row["application_ps"] for row in rows if row["traffic"] in jobs]
+    if counted:
+        took = [time for name in counted if (time := times.get(name)) is not None]
         # Without its end it has no value, and then flows would say something else.
-        return {"jobs": float(max(took))} if took and None not in took else {}
+        return {"jobs": _geometric_mean(took)} if len(took) == len(counted) else {}
     for kind, name in (("p99", "p99_slowdown"), ("longest", "max_fct_ps")):
         values = [float(row[name]) for row in rows if row.get(name) is not None]
         if values:
             found[kind] = max(values)
     return found
+
+
+def _geometric_mean(times: Sequence[float]) -> float:
+    """It has the same ratios between points as that of slowdowns, whatever the jobs take alone."""
+    return float(times[0]) if len(times) == 1 else math.exp(math.fsum(map(math.log, times)) / len(times))
 
 
 def _places(axes: Sequence[Axis]) -> Iterator[tuple[Place, tuple[str, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -31,6 +32,7 @@ def advise(
     file: Path,
     /,
     *,
+    job: str | None = None,
     vary: Annotated[list[Literal["ecn", "pfc", "buffer"]] | None, Parameter(negative="")] = None,
     steps: Steps = 5,
     seeds: AtLeastOne = 3,
@@ -50,12 +52,15 @@ def advise(
     Runs every combination with the same seeds, takes from the cache what was run before, and prints a map of how long
     collectives and applications take (without any: the p99 slowdown of flows) and of PAUSEs. The plateau has the
     points within 5 % of the best one. A cliff is a step of more than 10 % with every seed. What is measured does not
-    depend on the thresholds.
+    depend on the thresholds. It is of the same jobs at every point; what others take there is said, too.
 
     Parameters
     ----------
     file
         The scenario.
+    job
+        The job, collective or trace whose time counts, by its name; if not given and there are several, the geometric
+        mean of their times, so that each weighs the same.
     vary
         What may be set, one or two of: ecn (kmin and kmax together), pfc (alpha, or Xoff and Xon), buffer. ECN and PFC
         if not given, as far as they are in use. May be given twice.
@@ -89,7 +94,7 @@ def advise(
     overrides = tuple(set_ or ())
     axes = advice.axes(scenario, overrides, vary, steps)
     with cache_at(cache, wanted=not no_cache) as kept:
-        found = advice.Advice.of(scenario, overrides, axes, Seeds(seeds or 1, seed), kept)
+        found = advice.Advice.of(scenario, overrides, axes, Seeds(seeds or 1, seed), kept, job)
         missing = found.missing()
         done = len(found.mine()) - len(missing)
         if not json_:
@@ -131,7 +136,7 @@ def _dry(found: advice.Advice, done: int, missing: int, work: estimates.Work, as
 
 def _print(grid: findings.Grid) -> None:
     console = terminal.stdout()
-    for title, cell in (("time" if grid.objective == "time" else grid.objective, _value), ("PAUSEs a run", _pauses)):
+    for title, cell in _maps(grid):
         across, *up = grid.axes
         made = terminal.table(f"{title}, mean over seeds", [up[0].name if up else ""], map(escape, across.labels))
         rows = up[0].labels if up else ("",)
@@ -142,6 +147,31 @@ def _print(grid: findings.Grid) -> None:
         console.print(made)
     for line in findings.lines(grid):
         console.say(line)
+
+
+#: So many jobs have a map of their own; `--json` has all.
+_MAPS = 4
+
+
+def _maps(grid: findings.Grid) -> Iterator[tuple[str, Callable[[findings.Grid, findings.Place], str]]]:
+    """What counts, the times of jobs that do not, and PAUSEs."""
+    what = "time" if grid.objective == "time" else grid.objective
+    if len(grid.counted) > 1:
+        what = "geometric mean of the jobs' times"
+    elif len(grid.jobs) > 1:
+        what = f"time of {grid.counted[0]}"
+    yield what, _value
+    for job in [job for job in grid.jobs if grid.counted != (job,)][:_MAPS]:
+        yield f"time of {job}", partial(_time_of, job=job)
+    yield "PAUSEs a run", _pauses
+
+
+def _time_of(grid: findings.Grid, place: findings.Place, job: str) -> str:
+    point = grid.points[place]
+    if point.refused:
+        return "-"
+    told = findings.shown(grid, point.mean_of(job))
+    return escape(f"[{told}]") if place == grid.now else told
 
 
 def _value(grid: findings.Grid, place: findings.Place) -> str:

@@ -59,6 +59,30 @@ def test_a_straggler_delays_the_end_by_exactly_its_skew(tmp_path: Path, skew: st
     assert train.time_ps == 5 * US + later + RING
 
 
+def test_times_of_steps_add_up_to_that_of_the_job(tmp_path: Path) -> None:
+    # Rank 3 computes 1 µs longer, so that others are in the all-reduce 1 µs before it.
+    skew = "iterations = 2\nstraggler = { ranks = [3], slower = 1.2 }"
+    (train,) = jobs.of(run(tmp_path, job("train", skew)))
+    assert sum(2 * step.time_ps for step in train.steps) == train.time_ps
+    (once,) = jobs.of(run(tmp_path, job("train", "straggler = { ranks = [3], slower = 1.2 }")))
+    compute, reduce = once.steps
+    assert (compute.time_ps, compute.rank_mean_ps, compute.rank_slowest_ps) == (6 * US, (7 * 5 + 6) * US / 8, 6 * US)
+    # From the moment at which rank 3 is in, too: what others wait for it is no time of the all-reduce.
+    assert reduce.time_ps == RING
+    assert reduce.bus_bps == pytest.approx(8e12 * 80_000 / RING * 2 * 7 / 8)
+
+
+def test_lateness_in_a_step_is_not_charged_to_the_next_one(tmp_path: Path) -> None:
+    # Both halves of an all-reduce, in which ranks depend on each other as in the whole one.
+    halves = "".join(
+        f'[[job.step]]\ncollective = "{op}"\nsize = "{size}"\n'
+        for op, size in (("reduce-scatter", "80000B"), ("all-gather", "10000B"))
+    )
+    (late,) = jobs.of(run(tmp_path, job("train", 'straggler = { ranks = [0], later = "3us" }', halves)))
+    assert sum(step.time_ps for step in late.steps) == late.time_ps
+    assert late.time_ps == pytest.approx(3 * US + RING, abs=LATENCY)
+
+
 def test_drawn_skew_is_the_same_for_a_seed_and_another_one_for_another(tmp_path: Path) -> None:
     drawn = 'straggler = { slower = 1.5, drawn = "exponential" }'
     times = [jobs.of(run(tmp_path, job("train", drawn), f"run.seed={seed}"))[0].time_ps for seed in (1, 1, 2)]
@@ -185,6 +209,10 @@ def test_the_terminal_and_json_tell_time_alone_slowdown_and_bandwidth(
         # Their rings share the only spine.
         assert one["slowdown"] == one["time_ps"] / one["alone_ps"] >= 1
         assert one["steps"][1]["bus_percent_of_line_rate"] < 100
+        # nccl-tests: 2 (n - 1) / n of S = 80 000 B by n = 4 ranks.
+        reduce = one["steps"][1]
+        assert reduce["alone_bus_bps"] == pytest.approx(8e12 * 80_000 * 2 * 3 / 4 / reduce["alone_ps"])
+        assert one["steps"][0]["time_ps"] + reduce["time_ps"] == one["time_ps"]
     assert max(one["slowdown"] for one in told) > 1.1
     assert main(["run", str(file), "--out", str(tmp_path / "p")]) in (Exit.OK, Exit.CAVEATS)
     printed = capsys.readouterr().out

@@ -9,7 +9,7 @@ no part in it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backwater.analysis import collectives
@@ -20,12 +20,22 @@ from backwater.results import Results, measures
 
 @dataclass(frozen=True)
 class StepMeasured:
-    """A step of a job, on average over the iterations: from the first rank's begin to the last one's end."""
+    """A step of a job, on average over the iterations.
+
+    Its time is from the begin of the last rank that begins it to the end of the last one that is done. So the times of
+    steps do not overlap, and those of all iterations add up to that of the job.
+    """
 
     step: int
     what: str
     time_ps: float
+    #: From a rank's own begin to its own end, with what it waits for others: on average, and the slowest rank.
+    rank_mean_ps: float
+    rank_slowest_ps: float
     ideal_ps: float | None
+    #: The same as `time_ps` and `bus_bps` of the job alone.
+    alone_ps: float | None
+    alone_bus_bps: float | None
     algorithm_bps: float | None
     bus_bps: float | None
     bus_percent_of_line_rate: float | None
@@ -71,7 +81,7 @@ def _measured(results: Results, job: Mapping[str, Any], alone: Results | None) -
     took = measures.application_times(results).get(name)
     beside = measures.application_times(alone).get(name) if alone is not None else None
     places = rows.select(pl.col("rank"), pl.col("node").cast(pl.String)).unique().sort("rank")
-    steps = _steps(results, job, rows, places.height) if job.get("step") else []
+    steps = _steps(results, job, rows, (places.height, _times(alone, job))) if job.get("step") else []
     ideal = _sum(job, [step.ideal_ps for step in steps]) if steps else None
     return Measured(
         name,
@@ -104,40 +114,55 @@ def _sum(job: Mapping[str, Any], ideals: Sequence[float | None]) -> float | None
     return iterations * sum(known) + between * latency
 
 
-def _steps(results: Results, job: Mapping[str, Any], rows: pl.DataFrame, ranks: int) -> list[StepMeasured]:
-    # A step of an iteration takes from the first rank that begins it to the last one that is done with it.
-    spans = (
-        rows.group_by("step", "iteration")
-        .agg(took=pl.col("end_ps").max().cast(pl.Int64) - pl.col("start_ps").min().cast(pl.Int64))
-        .group_by("step")
-        .agg(pl.col("took").mean())
-    )
-    times = dict(spans.select("step", "took").iter_rows())
+def _times(results: Results | None, job: Mapping[str, Any]) -> dict[int, float]:
+    """What each step of a job takes in a run, on average over the iterations."""
+    if results is None or not results.has("job_steps"):
+        return {}
+    rows = _of_job(results.job_steps, job["name"]).collect()
+    return {int(number): _time(own) for (number,), own in rows.group_by("step")}
+
+
+def _time(rows: pl.DataFrame) -> float:
+    """From the last rank that begins a step to the last one that is done with it, on average over the iterations."""
+    took = pl.col("end_ps").max().cast(pl.Int64) - pl.col("start_ps").max().cast(pl.Int64)
+    return float(rows.group_by("iteration").agg(took=took).select(pl.col("took").mean()).item())
+
+
+def _steps(
+    results: Results, job: Mapping[str, Any], rows: pl.DataFrame, beside: tuple[int, Mapping[int, float]]
+) -> list[StepMeasured]:
+    """Each step; `beside` are the number of ranks, and the times of steps when the job is alone."""
+    ranks, alone = beside
     flows = results.flows.join(_of_job(results.job_messages, job["name"]).select("flow", "step"), on="flow")
     found = []
     for number, step in enumerate(job["step"]):
-        if number not in times:
+        own = rows.filter(pl.col("step") == number)
+        if own.is_empty():
             continue
-        time, mine = times[number], flows.filter(pl.col("step") == number)
+        elapsed = pl.col("elapsed_ps").cast(pl.Int64)
+        each = own.group_by("iteration").agg(mean=elapsed.mean(), slowest=elapsed.max())
+        mean, slowest = each.select(pl.col("mean").mean(), pl.col("slowest").mean()).row(0)
+        mine = flows.filter(pl.col("step") == number)
+        made = StepMeasured(number, "", _time(own), mean, slowest, None, alone.get(number), None, None, None, None)
         if (compute := step.get("compute")) is not None:
             least = float(quantities.parse_time(str(compute)))
-            found.append(StepMeasured(number, f"compute {compute}", time, least, None, None, None))
+            found.append(replace(made, what=f"compute {compute}", ideal_ps=least))
         elif step.get("collective") is not None:
-            found.append(_collective(results, job, (number, step), mine, (time, ranks)))
+            found.append(_collective(results, job, step, mine, (made, ranks)))
         else:
             what = f"write {step['write']}" if step.get("write") is not None else f"read {step['read']}"
-            found.append(StepMeasured(number, what, time, _storage(results, job, mine), None, None, None))
+            found.append(replace(made, what=what, ideal_ps=_storage(results, job, mine)))
     return found
 
 
 def _collective(
     results: Results,
     job: Mapping[str, Any],
-    step: tuple[int, Mapping[str, Any]],
+    keys: Mapping[str, Any],
     flows: pl.LazyFrame,
-    measured: tuple[float, int],
+    measured: tuple[StepMeasured, int],
 ) -> StepMeasured:
-    (number, keys), (time, ranks) = step, measured
+    made, ranks = measured
     op, size = keys["collective"], quantities.parse_size(str(keys["size"]).replace(" ", ""))
     algorithm = keys.get("algorithm") or collectives.DEFAULTS[op]
     rates = collectives.rates(results, flows)
@@ -145,11 +170,22 @@ def _collective(
     group = collectives.within(results.meta["scenario"], keys)
     ideal = collectives.ideal(results.meta["scenario"], entry, flows, (op, algorithm, ranks, size, group), rates)
     whole, factor = collectives.bandwidth(op, ranks, size)
-    algorithmic = 8e12 * whole / time if time else None
-    bus = None if algorithmic is None else algorithmic * factor
+
+    def algorithmic(time: float | None) -> float | None:
+        return 8e12 * whole / time if time else None
+
+    here, alone = algorithmic(made.time_ps), algorithmic(made.alone_ps)
+    bus = None if here is None else here * factor
     line = int(rates.select(pl.col("rate").min()).item())
-    share = None if bus is None else 100 * bus / line
-    return StepMeasured(number, f"{op} of {keys['size']}, {algorithm}", time, ideal, algorithmic, bus, share)
+    return replace(
+        made,
+        what=f"{op} of {keys['size']}, {algorithm}",
+        ideal_ps=ideal,
+        algorithm_bps=here,
+        bus_bps=bus,
+        bus_percent_of_line_rate=None if bus is None else 100 * bus / line,
+        alone_bus_bps=None if alone is None else alone * factor,
+    )
 
 
 def _storage(results: Results, job: Mapping[str, Any], flows: pl.LazyFrame) -> float | None:
@@ -168,7 +204,7 @@ def _storage(results: Results, job: Mapping[str, Any], flows: pl.LazyFrame) -> f
 
 
 def lines(found: Sequence[Measured], others: bool) -> list[str]:
-    """A line for each job, and one for each of its collectives. `others`: whether other traffic was there."""
+    """A line for each job, and one for each of its steps. `others`: whether other traffic was there."""
     made = []
     for job in found:
         hosts = f"{job.ranks} rank{'s' if job.ranks != 1 else ''}"
@@ -186,19 +222,24 @@ def lines(found: Sequence[Measured], others: bool) -> list[str]:
         elif not others:
             told += "; it was alone"
         made.append(told)
-        made += [_step_line(job, step) for step in job.steps if step.bus_bps is not None]
+        made += [_step_line(job, step) for step in job.steps]
     return made
 
 
 def _step_line(job: Measured, step: StepMeasured) -> str:
     told = f"job {job.job}, step {step.step}: {step.what}: {quantities.time(step.time_ps)}"
+    if job.iterations > 1:
+        told += " on average"
     if step.ideal_ps:
         told += f"; ideal {quantities.time(step.ideal_ps)}"
+    if step.alone_ps:
+        told += f"; alone {quantities.time(step.alone_ps)}"
+    if step.bus_bps is None or step.algorithm_bps is None:
+        return told
     share = quantities.three_digits(step.bus_percent_of_line_rate or 0.0)
-    return (
-        f"{told}; algorithm bandwidth {quantities.rate(step.algorithm_bps or 0)}, bus bandwidth "
-        f"{quantities.rate(step.bus_bps or 0)}, {share} % of the line rate"
-    )
+    told += f"; algorithm bandwidth {quantities.rate(step.algorithm_bps)}, bus bandwidth "
+    told += f"{quantities.rate(step.bus_bps)}, {share} % of the line rate"
+    return told if step.alone_bus_bps is None else f"{told}; alone {quantities.rate(step.alone_bus_bps)}"
 
 
 def as_json(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:

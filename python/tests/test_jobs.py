@@ -9,7 +9,10 @@ import pytest
 from backwater import Results, _core
 from backwater.analysis import jobs
 from backwater.cli import main
+from backwater.common import quantities
 from backwater.errors import Exit
+from backwater.results import measures
+from backwater.view import summary
 from plain_star import DELAY, LATENCY, PS_PER_BYTE, message, scenario
 
 US = 1_000_000
@@ -140,6 +143,18 @@ def test_storage_is_written_and_read_in_two_messages_and_has_no_ranks(tmp_path: 
     written, read = message(10_000) + LATENCY + short, short + LATENCY + message(20_000)
     assert saved.time_ps == written + LATENCY + read
     assert saved.ideal_ps == pytest.approx(saved.time_ps, rel=0.02)
+
+
+def test_answers_of_one_byte_are_not_counted_with_what_is_written(tmp_path: Path) -> None:
+    steps = '[[job.step]]\nwrite = "10000B"\nto = "h0"\n'
+    results = run(tmp_path, job("save", "ranks = 1", steps))
+    (row,) = measures.by_traffic(results).to_dicts()
+    # One message each way; one of them is an answer.
+    assert (row["flows"], row["finished"], row["slowdowns"]) == (2, 2, 1)
+    assert row["mean_fct_ps"] == message(10_000)
+    tables = {table["title"]: table for table in summary.of(results, {}, (8, 1), None)["tables"]}
+    assert tables["Flow completion time"]["rows"][0][:3] == ["save", "1", quantities.time(message(10_000))]
+    assert "without answers and questions of 1 B" in tables["Flow completion time"]["note"]
 
 
 def test_a_trace_and_a_program_are_jobs_too(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from backwater.analysis import pictures, plot
 from backwater.errors import UsageError
-from backwater.results import Results
+from backwater.results import Results, measures
 
 #: What a run can be asked to plot.
 KINDS = ("queues", "rates", "slowdown")
@@ -81,7 +81,7 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
     """Cumulative share of the flows by their slowdown, one line for each group or traffic entry."""
     lines: dict[str, pl.Series] = {}
     for name, runs in groups.items():
-        tables = [run.flows.filter(pl.col("slowdown").is_not_null()) for run in runs]
+        tables = [measures.timed_flows(run).filter(pl.col("slowdown").is_not_null()) for run in runs]
         flows = pl.concat([table.select(pl.col("traffic").cast(pl.String), "slowdown") for table in tables]).collect()
         parts = flows.partition_by("traffic", as_dict=True, maintain_order=True) if by_traffic else {(name,): flows}
         lines.update({str(key[0]): part["slowdown"].sort() for key, part in parts.items()})

@@ -31,11 +31,13 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
             table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row, of_puts))
     supplied = sorted({name for run in runs.values() for name in measures.supplied(run.meta["scenario"])})
     programs = sorted({name for run in runs.values() for name in measures.programs(run.meta["scenario"])})
+    storing = sorted({name for run in runs.values() for name in measures.storing(run.meta["scenario"])})
     _footnote(
         table,
         [
             _THROUGHPUT,
             _DROPPED if of_puts else "",
+            f"{', '.join(storing)}: {STORED}" if storing else "",
             _of_supplies(supplied),
             f"{', '.join(programs)}: flows are channels between ranks, which have no end" if programs else "",
             *(_of_the_finished(rows, name) for name, rows in frames.items()),
@@ -49,6 +51,8 @@ _THROUGHPUT = "throughput: payload from an entry's first start to its last finis
 _DROPPED = (
     "resent: packets that initiators sent again; dropped: arrivals that targets did not accept, no room or out of order"
 )
+#: What FCT and slowdown of storage leave out.
+STORED = "FCT and slowdown are of what is written and read, without answers and questions of 1 B"
 _IN_STATE = (
     "the verdict of a TCD port changes only at a dequeue: a port that falls idle keeps its last one, "
     "and its time counts there"

@@ -147,6 +147,33 @@ def end_ps(results: Results) -> int:
     return int(results.meta["sim_time_ps"])
 
 
+def storing(scenario: Mapping[str, Any]) -> list[str]:
+    """The jobs of a resolved scenario that write to storage hosts or read from them."""
+    return [
+        job["name"]
+        for job in scenario.get("job", [])
+        if any(step.get("write") is not None or step.get("read") is not None for step in job.get("step") or ())
+    ]
+
+
+def timed_flows(results: Results) -> pl.LazyFrame:
+    """The flows; answers and questions of storage, of 1 B, have no FCT and no slowdown: they carry nothing."""
+    jobs = [job for job in results.meta["scenario"].get("job", []) if job["name"] in storing(results.meta["scenario"])]
+    if not jobs or not results.has("job_messages"):
+        return results.flows
+    traffic, step = pl.col("traffic").cast(pl.String), pl.col("step").cast(pl.Int64)
+    stored = [
+        (traffic == job["name"]) & (step == number)
+        for job in jobs
+        for number, keys in enumerate(job["step"])
+        if keys.get("write") is not None or keys.get("read") is not None
+    ]
+    messages = results.job_messages.filter(pl.any_horizontal(stored)).select("flow", stored=pl.lit(True))
+    short = pl.col("stored").is_not_null() & (pl.col("size_bytes") == 1)
+    timed = [pl.when(~short).then(pl.col(name)).alias(name) for name in ("fct_ps", "slowdown")]
+    return results.flows.join(messages, on="flow", how="left", maintain_order="left").with_columns(timed).drop("stored")
+
+
 #: What :func:`by_traffic` tells; of a run with PUTs what was sent again and dropped, too.
 _SUMMARY = named(
     "flows finite finished packets ce_packets ue_packets received_bytes throughput_bps mean_fct_ps "
@@ -176,7 +203,8 @@ def of_traffic(results: Results, wanted: Iterable[Measure]) -> pl.DataFrame:
     measured = {one.name: one.expression(of) for one in wanted if one.expression is not None}
     return (
         # One key, and that a number: of two million flows half of the time.
-        results.flows.group_by("traffic_index")
+        timed_flows(results)
+        .group_by("traffic_index")
         .agg(pl.col("traffic").first().cast(pl.String), **measured)
         .sort("traffic_index")
         .collect()

@@ -7,9 +7,11 @@ from typing import Any
 
 from backwater.analysis import collectives, jobs
 from backwater.analysis.blame import Blame
+from backwater.analysis.tables import STORED
 from backwater.common import codes, percentiles, quantities
 from backwater.common.late import pl
 from backwater.results import Results, measures
+from backwater.results.catalogue import named
 from backwater.view import changes
 from backwater.view.changes import Timed
 
@@ -148,30 +150,36 @@ def _applications(results: Results, alone: Mapping[str, Results]) -> dict[str, A
 
 def _flows(results: Results) -> list[dict[str, Any]]:
     """FCT and slowdown of each traffic entry whose flows have an end."""
-    endless = {*measures.supplied(results.meta["scenario"]), *measures.programs(results.meta["scenario"])}
+    scenario = results.meta["scenario"]
+    endless = {*measures.supplied(scenario), *measures.programs(scenario)}
     fct = _table("Flow completion time", "traffic|n|p50|p99")
     slowdown = _table("Slowdown", "traffic|n|p50|p99", "FCT over that of the flow alone in the network.")
     few = False
-    for entry in results.meta.get("traffic", []):
-        if entry["traffic"] in endless:
+    for row in measures.of_traffic(results, _FLOWS).iter_rows(named=True):
+        if row["traffic"] in endless:
             continue
-        for table, of_entry, show in (
-            (fct, entry["fct_ps"], quantities.time),
-            (slowdown, entry["slowdown"], quantities.three_digits),
+        for table, what, count, show in (
+            (fct, "fct_ps", row["timed"], quantities.time),
+            (slowdown, "slowdown", row["slowdowns"], quantities.three_digits),
         ):
-            count = of_entry["count"] if of_entry else 0
             done = quantities.count(count)
-            if entry["finished"] < entry["flows"]:
-                done = f"{done} of {quantities.count(entry['flows'])}"
+            if row["finished"] < row["flows"]:
+                done = f"{done} of {quantities.count(row['flows'])}"
             middle, most = _NONE, _NONE
             if count:
-                middle, p99 = show(of_entry["p50"]), of_entry["p99"]
+                middle, p99 = show(row[f"p50_{what}"]), row[f"p99_{what}"]
                 few = few or p99 is None
-                most = show(p99) if p99 is not None else percentiles.largest_of(show(of_entry["max"]), count, count)
-            table["rows"].append([entry["traffic"], done, middle, most])
-    if few:
-        fct["note"] = percentiles.note(99)
+                most = show(p99) if p99 is not None else percentiles.largest_of(show(row[f"max_{what}"]), count, count)
+            table["rows"].append([row["traffic"], done, middle, most])
+    notes = [percentiles.note(99)] if few else []
+    if storing := measures.storing(scenario):
+        notes.append(f"{', '.join(storing)}: {STORED}.")
+    fct["note"] = " ".join(notes)
     return [fct, slowdown]
+
+
+#: What the tables of flows tell.
+_FLOWS = named("flows finished timed slowdowns p50_fct_ps p99_fct_ps max_fct_ps p50_slowdown p99_slowdown max_slowdown")
 
 
 def _totals(results: Results) -> list[tuple[str, str]]:

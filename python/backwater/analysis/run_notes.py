@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from backwater.analysis import collectives, critical, gpcnet, jobs, put_notes, tables, throttle
+from backwater.analysis import collectives, critical, gpcnet, jobs, put_notes, roles, tables, throttle
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
 from backwater.common.late import pl
@@ -40,6 +40,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += codes.told(meta, "note")
     lines += jobs.lines(jobs.of(results, alone), has_others(results))
     lines += _applications(results, alone)
+    lines += roles.waits(results)
     lines += collectives.lines(collectives.of(results, alone), has_others(results))
     lines += _critical(results)
     lines += _series(results)

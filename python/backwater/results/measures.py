@@ -63,6 +63,11 @@ def throttle(scenario: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return str(throttle["kind"]), throttle.get("pft", {})
 
 
+def entries(scenario: Mapping[str, Any]) -> list[str]:
+    """Every traffic entry and job of a resolved scenario."""
+    return [entry["name"] for entry in scenario.get("traffic", [])] + jobs(scenario)
+
+
 def programs(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
     ranks = [job["name"] for job in scenario.get("job", []) if job.get("program") or job.get("gpcnet")]

@@ -2,6 +2,7 @@
 
 What a finished flow waited for is laid to those that fed the root of the wait: behind a closed gate and in the queue of
 a held port to the roots of the port's last OFF interval, in another long queue to that queue's own crowd.
+Queue pairs of ranks never finish. Of them it is what the last packet of each message waited on its way.
 """
 
 from __future__ import annotations
@@ -11,30 +12,47 @@ from typing import TYPE_CHECKING
 from backwater.analysis.blame import losses
 from backwater.analysis.blame.tables import latest, read
 from backwater.common.late import pl
+from backwater.results import measures
 
 if TYPE_CHECKING:
     from backwater.analysis.blame.analysis import Blame
 
 #: By what, and how its groups are called in a sentence.
 KEYS = {"traffic": "traffic entry", "rank": "rank", "step": "iteration or line"}
+#: What only a finished flow tells.
+_OF_FINISHED = ("lost_ps", *(part for part in losses.PARTS if part not in losses.WAITS))
 #: What waited for a queue that was never long, or for a port of which the tables do not tell.
 NOBODY = "no long queue"
 
 
 def totals(blame: Blame, by: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Per group that lost time `group`, `flows`, `lost_ps`, the parts; and per pair `group`, `whom`, `ps`.
+    """Per group `group`, `flows`, `finished` of them, `lost_ps`, the parts; and per pair `group`, `whom`, `ps`.
 
-    `group` is the receiver's side, who gets its messages late; `whom` the sender's, who fed the root.
+    `group` is the receiver's side, who gets its messages late; `whom` the sender's, who fed the root. What is known of
+    finished flows only is null in a group without one.
     """
     names = _names(blame, by)
-    finished = blame.flows.filter(pl.col("lost_ps").is_not_null())
+    on_the_way = blame.waits.filter("last").group_by("flow").agg(pl.col(losses.WAITS).sum())
+    endless = read(blame.results, "flows", ["flow", "size_bytes"]).filter(pl.col("size_bytes").is_null())["flow"]
+    known = blame.flows.drop(losses.WAITS).join(on_the_way, on="flow", how="left")
+    done = pl.col("lost_ps").is_not_null()
+    counted = done | pl.col("flow").is_in(endless.implode())
+    finished = known.filter(counted)["flow"]
+    source = [pl.when(done.any()).then(pl.col(name).filter(done).sum()).alias(name) for name in _OF_FINISHED]
     lost = (
-        finished.join(names.select("flow", group="receives"), on="flow")
+        known.join(names.select("flow", group="receives"), on="flow")
         .group_by("group")
-        .agg(pl.len().alias("flows"), pl.col("lost_ps", *losses.PARTS).sum())
-        .sort("lost_ps", "group", descending=[True, False])
+        .agg(pl.len().alias("flows"), done.sum().alias("finished"), *source, pl.col(losses.WAITS).filter(counted).sum())
     )
-    pieces = pl.concat([_held(blame), _queued(blame)]).filter(pl.col("flow").is_in(finished["flow"].implode()))
+    if by == "traffic":
+        every = pl.DataFrame({"group": measures.entries(blame.results.meta["scenario"])}, schema={"group": pl.String})
+        lost = every.join(lost, on="group", how="full", coalesce=True)
+    lost = lost.with_columns(pl.col("flows", "finished", *losses.WAITS).fill_null(0))
+    waited = pl.sum_horizontal(losses.WAITS)
+    lost = lost.select("group", "flows", "finished", "lost_ps", *losses.PARTS).sort(
+        pl.coalesce("lost_ps", waited), "group", descending=[True, False]
+    )
+    pieces = pl.concat([_held(blame), _queued(blame)]).filter(pl.col("flow").is_in(finished.implode()))
     feeding = blame.feeding.join(names.select("flow", whom="sends"), on="flow").group_by("root", "whom")
     shares = feeding.agg(pl.col("share").sum())
     laid = (
@@ -75,22 +93,32 @@ def _queued(blame: Blame) -> pl.DataFrame:
 def _names(blame: Blame, by: str) -> pl.DataFrame:
     """How each flow's receiver and sender are called: `flow`, `receives`, `sends`."""
     flows = read(blame.results, "flows", ["flow", "traffic", "src", "dst"])
+    if by == "rank":
+        return _of_ranks(blame, flows)
     if by == "traffic" or not blame.results.has("dependencies"):
         return flows.select("flow", receives="traffic", sends="traffic")
     steps = read(blame.results, "dependencies", ["traffic", "rank", "node", "what", "flow", "line"])
-    if by == "step":
-        labels = _steps(blame, flows, steps)
-        return flows.join(labels, on="flow", how="left").select(
-            "flow",
-            receives=pl.col("label").fill_null(pl.col("traffic")),
-            sends=pl.col("label").fill_null(pl.col("traffic")),
-        )
-    ranks = steps.select("traffic", "node", label=pl.format("{}, rank {}", "traffic", "rank")).unique()
+    label = pl.col("label").fill_null(pl.col("traffic"))
+    return flows.join(_steps(blame, flows, steps), on="flow", how="left").select("flow", receives=label, sends=label)
+
+
+def _of_ranks(blame: Blame, flows: pl.DataFrame) -> pl.DataFrame:
+    """The same by rank; by host where a host has several ranks of an entry, or none."""
+    there = {"dependencies": "rank", "ranks": "number"}
+    tables = [
+        read(blame.results, table, ["traffic", "node", number]).rename({number: "rank"})
+        for table, number in there.items()
+        if blame.results.has(table)
+    ]
     named = flows
     for end, column in (("dst", "receives"), ("src", "sends")):
-        named = named.join(ranks.rename({"node": end, "label": column}), on=["traffic", end], how="left")
-    other = pl.format("{}, {}", "traffic", "dst"), pl.format("{}, {}", "traffic", "src")
-    return named.select("flow", pl.col("receives").fill_null(other[0]), pl.col("sends").fill_null(other[1]))
+        label = pl.format("{}, {}", "traffic", end)
+        if tables:
+            own = pl.concat(tables).unique().group_by("traffic", node="node").agg(pl.len(), pl.col("rank").first())
+            named = named.join(own.rename({"node": end}), on=["traffic", end], how="left")
+            label = pl.when(pl.col("len") == 1).then(pl.format("{}, rank {}", "traffic", "rank")).otherwise(label)
+        named = named.with_columns(label.alias(column)).drop("len", "rank", strict=False)
+    return named.select("flow", "receives", "sends")
 
 
 def _steps(blame: Blame, flows: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

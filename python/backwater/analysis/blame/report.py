@@ -9,11 +9,13 @@ from typing import Any
 
 from rich.table import Table
 
+from backwater.analysis import roles
 from backwater.analysis.blame import groups, losses, threshold
 from backwater.analysis.blame.analysis import Blame
 from backwater.analysis.blame.scoring import Score
 from backwater.common import atomic_files, quantities, terminal
 from backwater.common.late import pl
+from backwater.results import measures
 
 #: A root without a long queue of its own is shown if at least this share of all OFF time is for its sake.
 _WORTH = 0.01
@@ -212,9 +214,14 @@ def _later(rows: pl.DataFrame, limit: int) -> Table:
 
 
 def by_group(blame: Blame, by: str, limit: int) -> Iterator[Table | str]:
-    """Who held whom back, summed up: one row for each group that lost time."""
+    """Who held whom back, summed up: one row for each group that received something."""
     yield from (f"caveat: {note}" for note in blame.notes)
+    if by == "rank":
+        yield from roles.waits(blame.results)
     lost, laid = groups.totals(blame, by)
+    if not lost.height:
+        yield f"no flow was recorded, so there is nothing to sum up by {groups.KEYS[by]}"
+        return
     head = f"What finished flows lost, by {groups.KEYS[by]} that received them, and who fed what they waited for"
     table = _table(head, "receiver", "because of", "flows", "lost", *_parts(lost).values(), left=2)
     for row in lost.head(limit).to_dicts():
@@ -223,15 +230,27 @@ def by_group(blame: Blame, by: str, limit: int) -> Iterator[Table | str]:
         if whom.height > _LARGEST:
             causes.append(f"{whom.height - _LARGEST} more {_time(int(whom['ps'][_LARGEST:].sum()))}")
         times = (_time(row[column]) for column in ("lost_ps", *_parts(lost)))
-        table.add_row(row["group"], "\n".join(causes), quantities.count(row["flows"]), *times)
+        table.add_row(row["group"], "\n".join(causes), _finished(row["finished"], row["flows"]), *times)
     if lost.height > limit:
         rest = lost.tail(lost.height - limit)
         sums = [_time(int(rest[column].sum())) for column in ("lost_ps", *_parts(lost))]
-        table.add_row(f"{rest.height} more", "", quantities.count(int(rest["flows"].sum())), *sums)
+        counts = _finished(int(rest["finished"].sum()), int(rest["flows"].sum()))
+        table.add_row(f"{rest.height} more", "", counts, *sums)
     table.caption = (
         "because of: senders whose packets fed the roots, by bytes; what waited at the source alone has none"
     )
+    if (lost["finished"] < lost["flows"]).any():
+        table.caption += "\nflows: those that finished, of all; what was lost is known of finished flows only"
+        if measures.programs(blame.results.meta["scenario"]):
+            table.caption += (
+                "\nranks of programs: their queue pairs never finish; the times are what the last packet of each "
+                "message waited on its way"
+            )
     yield table
+
+
+def _finished(done: int, every: int) -> str:
+    return quantities.count(done) if done == every else f"{quantities.count(done)} of {quantities.count(every)}"
 
 
 def sums(blame: Blame, by: str) -> dict[str, Any]:

@@ -316,6 +316,45 @@ def test_the_core_without_the_package_does_not_run_them(folder: Path) -> None:
         _core.Scenario((folder / "star.toml").read_text(), "star.toml", folder, []).run()
 
 
+@pytest.mark.parametrize(
+    ("events", "overrides", "fix"),
+    [
+        # The profile `authors` sends no ACKs; round-trip times take the place of CNPs; without marks neither comes.
+        ('["ack"]', (), 'No ACK comes, as ack.every = 0: set cc.custom.feedback = "rtt"'),
+        ('["cnp"]', ("cc.custom.feedback=rtt",), 'cc.custom.feedback = "rtt" sends no CNPs'),
+        ('["cnp", "ack"]', ("switch.detector.kind=none", "ack.every=1"), 'detector.kind = "none" marks no packet'),
+        ("[]", (), "it is notified of nothing; choose of send, ack, cnp"),
+    ],
+)
+def test_a_controller_that_can_never_be_called_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], events: str, overrides: tuple[str, ...], fix: str
+) -> None:
+    file = write(folder, "flow.rate_bps = 1e9", f"@bw.congestion_control(on={events})")
+    with pytest.raises(bw.UserCodeError) as error:
+        bw.run(file, out="out", overrides=overrides)
+    assert "cc.custom.function = 'mine.py:mine' is never called" in str(error.value)
+    assert fix in str(error.value)
+    assert not (folder / "out").exists()
+    assert cli.main(["run", str(file), *(word for one in overrides for word in ("--set", one))]) == Exit.BAD_INPUT
+    assert "error[never-called]: cc.custom.function" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("events", "overrides"),
+    [
+        ('["ack"]', ("cc.custom.feedback=rtt", "switch.detector.kind=none")),
+        ('["ack"]', ("ack.every=1",)),
+        ('["send"]', ("cc.custom.feedback=rtt",)),
+        # Where two entries have it, one that calls it will do.
+        ('["ack"]', ("traffic.cc.custom.feedback=rtt",)),
+    ],
+)
+def test_a_controller_that_some_flow_calls_runs(folder: Path, events: str, overrides: tuple[str, ...]) -> None:
+    file = write(folder, "raise ValueError", f"@bw.congestion_control(on={events})")
+    with pytest.raises(bw.UserCodeError, match="ValueError"):
+        bw.run(file, out="out", overrides=overrides)
+
+
 def test_plain_functions_run_on_one_thread(folder: Path) -> None:
     file = write(folder, "flow.rate_bps = 1e9", "@bw.congestion_control(compiled=False)")
     with pytest.warns(bw.PlainPythonWarning), pytest.raises(bw.UserCodeError, match=r"set run\.threads = 1"):

@@ -192,7 +192,7 @@ def _main(given: list[str], fail: Callable[..., int]) -> int:
         return fail(str(error), Exit.BAD_INPUT)
     except UsageError as error:
         sys.stderr.write(error.traceback())
-        return fail(f"error: {error}", Exit.BAD_INPUT)
+        return fail(_marked(error), Exit.BAD_INPUT)
     except InvariantError as error:
         return fail(_marked(error), Exit.INVARIANT_BROKEN)
     except OSError as error:

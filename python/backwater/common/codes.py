@@ -73,6 +73,13 @@ _OF_COMMANDS = (
         "See backwater COMMAND --help.",
     ),
     Code(
+        "never-called",
+        "error",
+        "A controller of your own is notified of nothing that this scenario has.",
+        'Its flows would keep their first rate. CNPs need a detector; ACKs need feedback = "rtt" or ack.every.',
+        "Set what the message says, or change on= of its decorator.",
+    ),
+    Code(
         "interrupted",
         "caveat",
         "Ctrl-C, or a signal of a batch system, ended a command before it was done.",

@@ -19,7 +19,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from backwater import _core
-from backwater.extend import library
+from backwater.extend import events, library
 from backwater.extend.abi import CONTROLLER, DETECTOR, Interface, State
 from backwater.extend.compiled import Compiled
 from backwater.extend.errors import UserCodeError
@@ -141,7 +141,10 @@ def functions_of(scenario: _core.Scenario, base: Path) -> Functions | None:
     made = Functions([_load(one, CONTROLLER, base) for one in named["controllers"]])
     if named["detector"]:
         made.detector = _load(named["detector"], DETECTOR, base)
-    _require_one_thread(made, int(json.loads(scenario.resolved())["run"]["threads"]))
+    resolved = json.loads(scenario.resolved())
+    _require_one_thread(made, int(resolved["run"]["threads"]))
+    for one in made.controllers:
+        events.require_some(one.place, one.name, one.events, resolved)
     return made
 
 

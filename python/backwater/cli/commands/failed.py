@@ -9,6 +9,7 @@ from typing import Any
 from backwater._core import InvariantError, ScenarioError
 from backwater.common import codes
 from backwater.experiments.executor import Outcome
+from backwater.extend.errors import UserCodeError
 
 
 def of(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -27,8 +28,10 @@ def raise_first(outcomes: Sequence[Outcome]) -> None:
     if not failed or failed[0].error is None:
         return
     error = failed[0].error
-    if len(outcomes) > 1 and isinstance(error, (InvariantError, ScenarioError)):
-        raise codes.as_coded(type(error)(f"{failed[0].job.label}: {error}"), codes.of_error(error)) from None
+    if len(outcomes) > 1 and isinstance(error, (InvariantError, ScenarioError, UserCodeError)):
+        named = type(error)(f"{failed[0].job.label}: {error}")
+        # What a function of the user's raised is told with its lines.
+        raise codes.as_coded(named, codes.of_error(error)) from error.__cause__
     raise error
 
 

@@ -20,7 +20,8 @@ from backwater import Results
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.io import tracing
-from backwater.io.importing import mpi, mpi_folding
+from backwater.io.importing import mpi, mpi_folding, mpi_records
+from backwater.io.importing.mpi_matching import finished
 from backwater.io.importing.mpi_records import CANCELLED, RECEIVED, SENT, Kind
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("programs")
-    for name in ("halo", "grid", "farm"):
+    for name in ("halo", "grid", "farm", "small", "threads", "rare"):
         _compile(folder / name, PROGRAMS / f"{name}.c")
     return folder
 
@@ -431,6 +432,104 @@ def test_a_master_receives_from_the_workers_in_the_order_in_which_they_came(
     assert ranks["sent_bytes"] in (tasks * 500, tasks * 500 + workers)
 
 
+def test_each_of_several_requests_with_one_handle_ends_once_where_its_own_is_waited_for(
+    tmp_path: Path, programs: Path
+) -> None:
+    counted, scenario = _traced(tmp_path / "small", *_command(programs / "small"))
+    assert counted["bytes"]["isend"] == RANKS * 14 * 32
+    calls = counted["calls"]
+    assert (calls["isend"], calls["irecv"], calls["recv"], calls["free"]) == (14 * RANKS, 5 * RANKS, 10 * RANKS, RANKS)
+    for rank in mpi_records.load(tmp_path / "records"):
+        posted = [call.numbers[0] for call in rank.calls if call.kind in (Kind.ISEND, Kind.IRECV)]
+        ended = [number for call in rank.calls if call.kind == Kind.DONE for number, *_ in finished(call)]
+        freed = [call.numbers[0] for call in rank.calls if call.kind == Kind.FREE]
+        assert sorted(ended + freed) == posted
+    lines = [line for line in _lines(tmp_path / "records", 0) if "compute" not in line]
+    assert lines[5:14] == [
+        *(f"isend to 1 bytes 32 tag {tag} request {tag - 3}" for tag in (3, 4, 5)),
+        *("wait request 2", "recv from 1 bytes 32 tag 5"),
+        *("wait request 1", "recv from 1 bytes 32 tag 4"),
+        *("wait request 0", "recv from 1 bytes 32 tag 3"),
+    ]
+    ranks = _simulated(scenario)
+    assert ranks["sent_messages"] == ranks["received_messages"] == 14 * RANKS
+
+
+def test_threads_that_call_one_at_a_time_are_one_order_and_a_note_says_so(
+    tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    counted, scenario = _traced(tmp_path / "threads", *_command(programs / "threads"))
+    exchanges = 3 * 200 * RANKS
+    assert counted["calls"] == {"irecv": exchanges, "isend": exchanges, "wait, test": exchanges}
+    told = capfd.readouterr().err
+    assert f"{3 * exchanges} calls came from other threads than the first: a program has them in one order" in told
+    assert _simulated(scenario)["sent_bytes"] == exchanges * 64
+
+
+@pytest.mark.parametrize("how", ["wait", "storm"])
+def test_threads_that_call_at_the_same_time_are_refused_and_what_came_before_is_kept(
+    tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str], how: str
+) -> None:
+    records, out = tmp_path / "records", tmp_path / "threads"
+    command = _command(programs / "threads", how)
+    assert main(["trace", "mpi", "--out", str(out), "--records", str(records), "--", *command]) == Exit.BAD_INPUT
+    told = capfd.readouterr().err
+    assert "it called MPI from a thread while another one was in a call" in told
+    assert "run it so that one thread calls at a time (MPI_THREAD_SERIALIZED), or `backwater import mpi` with" in told
+    assert main(["import", "mpi", str(records), "--cut", "--out", str(out)]) == Exit.OK
+    ranks = _simulated(out / "scenario.toml")
+    assert ranks["sent_messages"] == ranks["received_messages"]
+    if how == "wait":
+        # What the first threads have exchanged. The second one's receive has not come to its end before that.
+        assert ranks["sent_messages"] == RANKS
+
+
+def test_what_a_program_has_nothing_for_is_counted_and_waiting_in_it_is_no_computing(
+    tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    counted, scenario = _traced(tmp_path / "rare", *_command(programs / "rare", tmp_path / "file"))
+    neighbours = [f"Neighbor_{name}" for name in ("allgatherv", "alltoallw")]
+    neighbours += [f"Ineighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")]
+    files = ["File_open", "File_write_at_all", "File_close"]
+    rare = {f"MPI_{name}": RANKS for name in ("Ireduce_scatter", "Iexscan", "Ialltoallw", *neighbours, *files)}
+    assert counted["calls"] == {**rare, "allreduce": RANKS, "send": 1, "irecv": 1, "wait, test": 1}
+    assert "left out, as a program has nothing for it: 4 MPI_File_close, 4 MPI_File_open" in capfd.readouterr().err
+    # For 200 ms rank 0 asks whether its message is there.
+    assert sum(call.gap for call in mpi_records.load(tmp_path / "records")[0].calls) < 100e6
+    assert _simulated(scenario)["sent_messages"] == 2 * RANKS + 1
+
+
+#: By MPI 3.1: what no other rank takes part in, nor waits for, and, of files, what a rank does alone.
+_LOCAL = re.compile(
+    r"""MPI_(Abort | \w+_errhandler | Errhandler_free | (Add_)?Error_\w+ | Add_error_\w+ | \w+_(c2f|f2c) | T_\w+
+    | (Type|Group|Info|Op|Attr|Keyval|Status|Grequest)_\w+ | \w+_keyval | \w+_(get|set|delete)_attr | \w+_(get|set)_name
+    | Get_(address|count|elements|elements_x|version|library_version|processor_name) | Cancel | Test_cancelled
+    | Alloc_mem | Free_mem | Buffer_attach | (Unp|P)ack\w* | Pcontrol | Wtime | Wtick | Query_thread | Is_thread_main
+    | Initialized | Finalized | Register_datarep | Reduce_local | Dims_create | Topo_test | Dist_graph_neighbors\w*
+    | Comm_(compare|group|rank|size|test_inter|remote_\w+|get_\w+) | Cart_(coords|get|map|rank|shift) | Cartdim_get
+    | Graph_(get|map|neighbors\w*) | Graphdims_get | Win_(attach|detach|get_\w+|shared_query)
+    | File_(get_\w+|delete|seek|i?(read|write)(_at|_shared)?))""",
+    re.VERBOSE,
+)
+
+
+def _printed(*command: str | Path) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+def test_no_call_of_mpi_in_which_ranks_meet_is_missing(tmp_path: Path, programs: Path) -> None:
+    assert programs
+    (tmp_path / "mpi.c").write_text("#include <mpi.h>\n", encoding="utf-8")
+    header = _printed("mpicc", "-E", "-P", tmp_path / "mpi.c")
+    declared = set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", header))
+    assert {"MPI_Send", "MPI_Ineighbor_alltoallw", "MPI_File_iread_all", "MPI_Wtime"} <= declared
+    symbols = _printed("nm", "-D", "--defined-only", tracing.library("mpicc", tmp_path))
+    defined = {line.split()[-1] for line in symbols.splitlines()}
+    local = {name for name in declared if _LOCAL.fullmatch(name)}
+    assert declared - local - defined == set()
+    assert local & defined == set()
+
+
 def test_calls_of_fortran_are_recorded_as_those_of_c(
     tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -510,11 +609,11 @@ def test_the_library_leaks_nothing_and_reads_nothing_that_is_not_its_own(tmp_pat
         # Open MPI's own leaks are none of ours.
         "LSAN_OPTIONS": "exitcode=0",
     }
-    for name in ("halo", "grid", "farm"):
+    for name in ("halo", "grid", "farm", "small", "threads", "rare"):
         flags = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
         _compile(tmp_path / name, PROGRAMS / f"{name}.c", tracing.SOURCE, flags=flags)
         done = subprocess.run(  # noqa: S603
-            _command(tmp_path / name), capture_output=True, text=True, env=environment, check=False
+            _command(tmp_path / name), capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
         )
         if "LeakSanitizer has encountered a fatal error" in done.stderr:
             pytest.skip("LeakSanitizer cannot look at processes here")

@@ -131,7 +131,7 @@ def _fits(rank: int, lines: Sequence[str], *, fold: bool) -> None:
 
 def _ends_early(broken: Sequence[Recorded], ranks: int) -> str:
     rank, others = broken[0], ", ".join(str(rank.rank) for rank in broken[1:9])
-    more = "record it with a larger --limit (BACKWATER_MPI_LIMIT), or " if rank.at_limit else ""
+    more = f"{rank.fix}, or " if rank.fix else ""
     also = f" (others too: {others}{', ...' if len(broken) > 9 else ''})" if others else ""
     return (
         f"{rank.file}: rank {rank.rank} of {ranks} ends in the middle, {rank.place()}{also}: it {rank.broken}; {more}"

@@ -34,6 +34,7 @@ class Kind(IntEnum):
     FLUSH = 16
     FENCE = 17
     OTHER = 18
+    THREADS = 19
 
 
 #: How many numbers a record has; what is missing says so itself.
@@ -52,6 +53,7 @@ _LENGTHS = {
     Kind.GET: 3,
     Kind.FLUSH: 0,
     Kind.FENCE: 1,
+    Kind.THREADS: 0,
 }
 #: Operations of collectives as the library numbers them, in the words of programs.
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce-scatter")
@@ -89,7 +91,8 @@ class Recorded:
     communicators: dict[int, tuple[object, tuple[int, ...]]] = field(default_factory=dict)
     #: Why there is no more; empty: the rank came to MPI_Finalize.
     broken: str = ""
-    at_limit: bool = False
+    #: What helps against it, if there is something.
+    fix: str = ""
     #: In nanoseconds: recording, and calls that are no records. Calls of other threads than the first.
     recording: int = 0
     quiet: int = 0
@@ -168,7 +171,12 @@ def _fill(made: Recorded, numbers: list[int]) -> None:
             members = body[3:]
             made.communicators[body[0]] = (body[1] or members, members)
         elif kind == Kind.LIMIT:
-            made.broken, made.at_limit = f"reached the limit of {made.limit} calls", True
+            made.broken = f"reached the limit of {made.limit} calls"
+            made.fix = "record it with a larger --limit (BACKWATER_MPI_LIMIT)"
+            return
+        elif kind == Kind.THREADS:
+            made.broken = "called MPI from a thread while another one was in a call; a program has one after another"
+            made.fix = "run it so that one thread calls at a time (MPI_THREAD_SERIALIZED)"
             return
         elif kind == Kind.END:
             made.calls.append(Call(kind, numbers[first - 2], 0, ()))

@@ -67,10 +67,14 @@ enum kind {
 	FENCE,
 	/* letters of the name, the name: what has no other record */
 	OTHER,
+	/* no record follows: a thread called MPI while another one was in a call */
+	THREADS,
 };
 
 enum mode { STANDARD, SYNCHRONOUS, BUFFERED, READY };
 enum ended { SENT, RECEIVED, CANCELLED };
+/* What a request does; the last one is of a call that is no record. */
+enum does { SENDS, RECEIVES, OF_ALL, NOTHING };
 enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, REDUCE_SCATTER };
 
 #define CHUNK ((size_t)1 << 20)
@@ -83,10 +87,13 @@ struct communicator {
 	struct communicator *next;
 };
 
+/* MPI may give many requests that are complete when they begin one handle. So those of a handle are a list, the oldest first. */
 struct request {
-	uint64_t key; /* 0: this place is free */
+	struct request *older, *newer;
+	const void *at; /* where the program was given the handle: tells those of a handle apart */
 	uint64_t number;
-	int receives, persistent, active;
+	enum does does;
+	int persistent, active;
 	struct communicator *comm;
 	/* What a persistent request does. */
 	enum mode mode;
@@ -94,8 +101,14 @@ struct request {
 	uint64_t bytes;
 };
 
+struct handle {
+	uint64_t key; /* 0: this place is free */
+	struct request *oldest, *newest;
+};
+
 static struct {
-	int on, full, rank, size;
+	_Atomic int on;
+	int rank, size;
 	/* The file. */
 	int file;
 	unsigned char *map;
@@ -109,12 +122,15 @@ static struct {
 	int comm_key, win_key;
 	struct communicator *comms, *world;
 	/* By hash, in a table of a power of two of places. */
-	struct request *table;
+	struct handle *table;
 	size_t places, taken;
-	pthread_t thread;
+	/* The first thread; the one that left a call last; whether one called while another one was in a call. */
+	pthread_t thread, last;
+	int together;
 	MPI_Group world_group;
 } own = {.file = -1};
 
+/* Of all above; recursive, as a record may need several of the functions below. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t now(void)
@@ -202,16 +218,22 @@ static void put(uint64_t number)
 	own.record[own.length++] = (unsigned char)number;
 }
 
-/* The time for which the rank has computed until it entered a call. */
+/* A rank of a program makes one call after another. Threads that make them at the same time have no such order. */
+static void look_at_threads(uint64_t entered)
+{
+	own.together |= entered < own.left && !pthread_equal(pthread_self(), own.last);
+}
+
+/* The time for which the rank has computed until it entered a call. A call within a call, as of MPI's own files, leaves none. */
 static uint64_t computed(uint64_t entered)
 {
-	uint64_t gap = entered - own.left;
-	return gap > own.clock ? gap - own.clock : 0;
+	return entered > own.left + own.clock ? entered - own.left - own.clock : 0;
 }
 
 static void begin(enum kind kind, uint64_t entered, uint64_t left)
 {
 	pthread_mutex_lock(&lock);
+	look_at_threads(entered);
 	own.length = 0;
 	put(kind);
 	put(own.pending + computed(entered));
@@ -220,32 +242,47 @@ static void begin(enum kind kind, uint64_t entered, uint64_t left)
 	own.foreign += !pthread_equal(pthread_self(), own.thread);
 }
 
+/* The last record of a rank that is recorded no further. */
+static void stop_at(enum kind kind)
+{
+	own.length = 0;
+	put(kind);
+	put(0);
+	put(0);
+	append(own.record, own.length);
+	own.on = 0;
+}
+
+static void leave(void)
+{
+	own.left = now();
+	own.last = pthread_self();
+	pthread_mutex_unlock(&lock);
+}
+
 static void finish(uint64_t left)
 {
-	if (own.on)
+	if (own.on && own.together) {
+		stop_at(THREADS);
+	} else if (own.on) {
 		append(own.record, own.length);
-	if (++own.calls >= own.limit && own.on && !own.full) {
-		own.length = 0;
-		put(LIMIT);
-		put(0);
-		put(0);
-		append(own.record, own.length);
-		own.full = 1;
-		own.on = 0;
+		if (++own.calls >= own.limit)
+			stop_at(LIMIT);
 	}
-	own.left = now();
-	own.recording += own.left - left;
-	pthread_mutex_unlock(&lock);
+	own.recording += now() - left;
+	leave();
 }
 
 /* A call that is no record. */
 static void pass(uint64_t entered, uint64_t left)
 {
 	pthread_mutex_lock(&lock);
+	look_at_threads(entered);
+	if (own.on && own.together)
+		stop_at(THREADS);
 	own.pending += computed(entered);
 	own.quiet += left - entered;
-	own.left = now();
-	pthread_mutex_unlock(&lock);
+	leave();
 }
 
 static void other(const char *name, uint64_t entered, uint64_t left)
@@ -321,7 +358,7 @@ static void made_communicator(int result, MPI_Comm *comm, uint64_t entered)
 {
 	uint64_t left = now();
 	if (result == MPI_SUCCESS && *comm != MPI_COMM_NULL) {
-		static uint64_t count;
+		static _Atomic uint64_t count;
 		int rank, inter;
 		PMPI_Comm_test_inter(*comm, &inter);
 		uint64_t identity = 0;
@@ -345,65 +382,72 @@ static uint64_t key_of(MPI_Request request)
 	return key + 1 ? key + 1 : 1;
 }
 
+/* Where a handle is in the table, or belongs. */
 static size_t place_of(uint64_t key)
 {
-	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (own.places - 1);
-}
-
-static struct request *find(MPI_Request request)
-{
-	uint64_t key = key_of(request);
-	if (!own.places || request == MPI_REQUEST_NULL)
-		return NULL;
-	for (size_t place = place_of(key); own.table[place].key; place = (place + 1) & (own.places - 1))
-		if (own.table[place].key == key)
-			return &own.table[place];
-	return NULL;
-}
-
-static struct request *insert(struct request made)
-{
-	size_t place = place_of(made.key);
-	while (own.table[place].key && own.table[place].key != made.key)
+	size_t place = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (own.places - 1);
+	while (own.table[place].key && own.table[place].key != key)
 		place = (place + 1) & (own.places - 1);
-	own.taken += !own.table[place].key;
-	own.table[place] = made;
-	return &own.table[place];
+	return place;
 }
 
-static struct request *add(MPI_Request request, int receives, struct communicator *comm)
+/* Among how many of a handle the one is looked for whose handle stood there; else it is the oldest: the program has copied handles. */
+#define NEAR 256
+
+static struct request *find(MPI_Request handle, const void *at)
+{
+	if (!own.places || handle == MPI_REQUEST_NULL)
+		return NULL;
+	struct request *oldest = own.table[place_of(key_of(handle))].oldest, *found = oldest;
+	for (int looked = 0; found && found->at != at && looked < NEAR; looked++)
+		found = found->newer;
+	return found && found->at == at ? found : oldest;
+}
+
+static struct request *add(MPI_Request handle, const void *at, enum does does, struct communicator *comm)
 {
 	if (2 * own.taken >= own.places) {
-		struct request *before = own.table;
+		struct handle *before = own.table;
 		size_t places = own.places;
 		own.places = places ? 2 * places : 256;
 		own.table = more(NULL, own.places * sizeof *own.table);
 		memset(own.table, 0, own.places * sizeof *own.table);
-		own.taken = 0;
 		for (size_t place = 0; place < places; place++)
 			if (before[place].key)
-				insert(before[place]);
+				own.table[place_of(before[place].key)] = before[place];
 		free(before);
 	}
-	struct request made = {.key = key_of(request), .receives = receives, .comm = comm, .active = 1};
-	return insert(made);
+	uint64_t key = key_of(handle);
+	struct handle *of = &own.table[place_of(key)];
+	struct request *made = more(NULL, sizeof *made);
+	*made = (struct request){.at = at, .does = does, .comm = comm, .active = 1, .older = of->newest};
+	if (of->key)
+		of->newest->newer = made;
+	else
+		of->oldest = made;
+	own.taken += !of->key;
+	of->key = key;
+	of->newest = made;
+	return made;
 }
 
-/* Takes a request out, and moves up what would not be found any more behind the gap. */
-static void forget(MPI_Request request)
+/* Takes a request out. If it was the last one of its handle, what would not be found any more behind the gap moves up. */
+static void forget(MPI_Request handle, struct request *gone)
 {
-	struct request *gone = find(request);
-	if (!gone)
+	size_t mask = own.places - 1, gap = place_of(key_of(handle));
+	struct handle *of = &own.table[gap];
+	*(gone->older ? &gone->older->newer : &of->oldest) = gone->newer;
+	*(gone->newer ? &gone->newer->older : &of->newest) = gone->older;
+	free(gone);
+	if (of->oldest)
 		return;
-	size_t mask = own.places - 1, gap = (size_t)(gone - own.table);
-	own.table[gap].key = 0;
+	*of = (struct handle){0};
 	own.taken--;
-	for (size_t place = (gap + 1) & mask; own.table[place].key; place = (place + 1) & mask)
-		if (((place - place_of(own.table[place].key)) & mask) >= ((place - gap) & mask)) {
-			own.table[gap] = own.table[place];
-			own.table[place].key = 0;
-			gap = place;
-		}
+	for (size_t place = (gap + 1) & mask; own.table[place].key; place = (place + 1) & mask) {
+		struct handle moved = own.table[place];
+		own.table[place] = (struct handle){0};
+		own.table[place_of(moved.key)] = moved;
+	}
 }
 
 /* ---- Beginning and end ---- */
@@ -438,8 +482,13 @@ static void start_recording(void)
 	length = snprintf(head, sizeof head, "backwater-mpi 1 rank %d of %d host %s cpus %ld clock-ns %llu limit %llu\n",
 			  own.rank, own.size, host, sysconf(_SC_NPROCESSORS_ONLN), (unsigned long long)own.clock,
 			  (unsigned long long)own.limit);
+	pthread_mutexattr_t recursive;
+	pthread_mutexattr_init(&recursive);
+	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&lock, &recursive);
+	pthread_mutexattr_destroy(&recursive);
 	own.on = 1;
-	own.thread = pthread_self();
+	own.thread = own.last = pthread_self();
 	append((const unsigned char *)head, (size_t)length);
 	PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &own.comm_key, NULL);
 	PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &own.win_key, NULL);
@@ -488,6 +537,11 @@ static void stop_recording(void)
 		free(own.comms);
 	}
 	own.world = NULL;
+	for (size_t place = 0; place < own.places; place++)
+		for (struct request *next, *request = own.table[place].key ? own.table[place].oldest : NULL; request; request = next) {
+			next = request->newer;
+			free(request);
+		}
 	free(own.table);
 	free(own.record);
 	own.table = NULL;
@@ -606,14 +660,15 @@ static void posted(struct request *request, enum mode mode, int peer, int tag, u
 		   uint64_t left)
 {
 	const struct communicator *of = request->comm;
+	int receives = request->does == RECEIVES;
 	request->active = 1;
 	request->number = own.requests++;
-	begin(request->receives ? IRECV : ISEND, entered, left);
+	begin(receives ? IRECV : ISEND, entered, left);
 	put(request->number);
-	if (!request->receives)
+	if (!receives)
 		put(mode);
 	put(of->number);
-	if (request->receives) {
+	if (receives) {
 		put(peer == MPI_ANY_SOURCE ? 0 : (uint64_t)world_rank(of, peer) + 1);
 		put(tag == MPI_ANY_TAG ? 0 : (uint64_t)tag + 1);
 	} else {
@@ -624,17 +679,29 @@ static void posted(struct request *request, enum mode mode, int peer, int tag, u
 	finish(left);
 }
 
+/* A call that posts a request with this handle; `at`: where the program was given it. To and from nobody is no record. */
+static void posts(MPI_Request handle, const void *at, enum does does, enum mode mode, int count, MPI_Datatype type, int peer,
+		  int tag, struct communicator *of, uint64_t entered)
+{
+	uint64_t left = now();
+	pthread_mutex_lock(&lock);
+	if (peer == MPI_PROC_NULL) {
+		add(handle, at, NOTHING, of);
+		pass(entered, left);
+	} else {
+		posted(add(handle, at, does, of), mode, peer, tag, bytes_of(count, type), entered, left);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 #define ISENDS(name, mode)                                                                                             \
 	int MPI_##name(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,               \
 		       MPI_Request *request)                                                                           \
 	{                                                                                                              \
 		uint64_t entered = now();                                                                              \
 		int result = PMPI_##name(buffer, count, type, to, tag, comm, request);                                 \
-		if (own.on && result == MPI_SUCCESS && to != MPI_PROC_NULL) {                                          \
-			uint64_t left = now();                                                                         \
-			struct request *made = add(*request, 0, known(comm));                                          \
-			posted(made, mode, to, tag, bytes_of(count, type), entered, left);                             \
-		}                                                                                                      \
+		if (own.on && result == MPI_SUCCESS)                                                                   \
+			posts(*request, request, SENDS, mode, count, type, to, tag, known(comm), entered);             \
 		return result;                                                                                         \
 	}
 ISENDS(Isend, STANDARD)
@@ -646,18 +713,18 @@ int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI
 {
 	uint64_t entered = now();
 	int result = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
-	if (own.on && result == MPI_SUCCESS && from != MPI_PROC_NULL) {
-		uint64_t left = now();
-		posted(add(*request, 1, known(comm)), STANDARD, from, tag, bytes_of(count, type), entered, left);
-	}
+	if (own.on && result == MPI_SUCCESS)
+		posts(*request, request, RECEIVES, STANDARD, count, type, from, tag, known(comm), entered);
 	return result;
 }
 
-static void persistent(MPI_Request request, int receives, enum mode mode, int count, MPI_Datatype type, int peer, int tag,
-		       MPI_Comm comm, uint64_t entered)
+static void persistent(MPI_Request handle, const void *at, enum does does, enum mode mode, int count, MPI_Datatype type,
+		       int peer, int tag, MPI_Comm comm, uint64_t entered)
 {
 	uint64_t left = now();
-	struct request *made = add(request, receives, known(comm));
+	struct communicator *of = known(comm);
+	pthread_mutex_lock(&lock);
+	struct request *made = add(handle, at, does, of);
 	made->persistent = 1;
 	made->active = 0;
 	made->mode = mode;
@@ -665,6 +732,7 @@ static void persistent(MPI_Request request, int receives, enum mode mode, int co
 	made->tag = tag;
 	made->bytes = bytes_of(count, type);
 	pass(entered, left);
+	pthread_mutex_unlock(&lock);
 }
 
 #define SEND_INITS(name, mode)                                                                                         \
@@ -674,7 +742,7 @@ static void persistent(MPI_Request request, int receives, enum mode mode, int co
 		uint64_t entered = now();                                                                              \
 		int result = PMPI_##name(buffer, count, type, to, tag, comm, request);                                 \
 		if (own.on && result == MPI_SUCCESS && to != MPI_PROC_NULL)                                            \
-			persistent(*request, 0, mode, count, type, to, tag, comm, entered);                            \
+			persistent(*request, request, SENDS, mode, count, type, to, tag, comm, entered);               \
 		return result;                                                                                         \
 	}
 SEND_INITS(Send_init, STANDARD)
@@ -687,19 +755,21 @@ int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag,
 	uint64_t entered = now();
 	int result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
 	if (own.on && result == MPI_SUCCESS && from != MPI_PROC_NULL)
-		persistent(*request, 1, STANDARD, count, type, from, tag, comm, entered);
+		persistent(*request, request, RECEIVES, STANDARD, count, type, from, tag, comm, entered);
 	return result;
 }
 
 static void started(int count, const MPI_Request *requests, uint64_t entered)
 {
 	uint64_t left = now();
+	pthread_mutex_lock(&lock);
 	for (int index = 0; index < count; index++) {
-		struct request *request = find(requests[index]);
+		struct request *request = find(requests[index], &requests[index]);
 		if (request)
 			posted(request, request->mode, request->peer, request->tag, request->bytes, entered, left);
 		entered = left = own.left + own.clock;
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 int MPI_Start(MPI_Request *request)
@@ -720,18 +790,21 @@ int MPI_Startall(int count, MPI_Request *requests)
 	return result;
 }
 
-static void freed(MPI_Request before, uint64_t entered)
+static void freed(MPI_Request handle, const void *at, uint64_t entered)
 {
 	uint64_t left = now();
-	struct request *gone = find(before);
-	if (gone && gone->active) {
+	pthread_mutex_lock(&lock);
+	struct request *gone = find(handle, at);
+	if (gone && gone->active && gone->does != NOTHING) {
 		begin(FREE, entered, left);
 		put(gone->number);
 		finish(left);
 	} else {
 		pass(entered, left);
 	}
-	forget(before);
+	if (gone)
+		forget(handle, gone);
+	pthread_mutex_unlock(&lock);
 }
 
 int MPI_Request_free(MPI_Request *request)
@@ -740,14 +813,16 @@ int MPI_Request_free(MPI_Request *request)
 	MPI_Request before = *request;
 	int result = PMPI_Request_free(request);
 	if (own.on && result == MPI_SUCCESS)
-		freed(before, entered);
+		freed(before, request, entered);
 	return result;
 }
 
-/* Of a call that waits or tests: the requests before it, as the call sets them to MPI_REQUEST_NULL, and statuses. */
+/* Of a call that waits or tests: the requests before it, as the call sets them to MPI_REQUEST_NULL, where they stand, and statuses. */
 struct watch {
 	uint64_t entered;
 	int count;
+	const char *at;
+	size_t apart;
 	MPI_Request *before;
 	MPI_Status *statuses, *made;
 	MPI_Request few[16];
@@ -759,6 +834,8 @@ static void watch(struct watch *watch, int count, const MPI_Request *requests, M
 {
 	watch->entered = now();
 	watch->count = count;
+	watch->at = (const char *)requests;
+	watch->apart = sizeof *requests;
 	watch->before = watch->few;
 	watch->made = NULL;
 	watch->statuses = given == MPI_STATUSES_IGNORE || given == MPI_STATUS_IGNORE ? watch->some : given;
@@ -771,42 +848,64 @@ static void watch(struct watch *watch, int count, const MPI_Request *requests, M
 		watch->before[index] = requests[index];
 }
 
+/* A request that has ended, as it is recorded. */
+struct end {
+	uint64_t number;
+	enum ended how;
+	int from, tag;
+};
+
+/* Takes the request of a handle out, if it has begun; returns whether its end is recorded. */
+static int take(MPI_Request handle, const void *at, const MPI_Status *status, struct end *end)
+{
+	struct request *request = find(handle, at);
+	int cancelled = 0;
+	if (!request || !request->active)
+		return 0;
+	enum does does = request->does;
+	if (does == SENDS || does == RECEIVES)
+		PMPI_Test_cancelled(status, &cancelled);
+	*end = (struct end){request->number, cancelled ? CANCELLED : does == RECEIVES ? RECEIVED : SENT, 0, 0};
+	if (end->how == RECEIVED) {
+		end->from = world_rank(request->comm, status->MPI_SOURCE);
+		end->tag = status->MPI_TAG;
+	}
+	request->active = 0;
+	if (!request->persistent)
+		forget(handle, request);
+	return does != NOTHING;
+}
+
 /* Those that have been completed, `done` of them, `which` or all; their statuses stand in this order. */
 static void completed(struct watch *watch, int done, const int *which, int result)
 {
 	uint64_t left = now();
+	struct end few[16], *ends = done > 16 ? more(NULL, (size_t)done * sizeof *ends) : few;
 	int count = 0;
-	if (own.on && result == MPI_SUCCESS)
-		for (int index = 0; index < done; index++) {
-			struct request *request = find(watch->before[which ? which[index] : index]);
-			count += request && request->active;
-		}
+	pthread_mutex_lock(&lock);
+	for (int index = 0; index < done && own.on && result == MPI_SUCCESS; index++) {
+		int place = which ? which[index] : index;
+		const char *at = watch->at + (size_t)place * watch->apart;
+		count += take(watch->before[place], at, &watch->statuses[index], &ends[count]);
+	}
 	if (count) {
 		begin(DONE, watch->entered, left);
 		put((uint64_t)count);
-		for (int index = 0; index < done; index++) {
-			MPI_Request handle = watch->before[which ? which[index] : index];
-			struct request *request = find(handle);
-			const MPI_Status *status = &watch->statuses[index];
-			int cancelled = 0;
-			if (!request || !request->active)
-				continue;
-			if (request->comm)
-				PMPI_Test_cancelled(status, &cancelled);
-			put(request->number);
-			put(cancelled ? CANCELLED : request->receives ? RECEIVED : SENT);
-			if (request->receives && !cancelled) {
-				put((uint64_t)world_rank(request->comm, status->MPI_SOURCE));
-				put((uint64_t)status->MPI_TAG);
+		for (int index = 0; index < count; index++) {
+			put(ends[index].number);
+			put(ends[index].how);
+			if (ends[index].how == RECEIVED) {
+				put((uint64_t)ends[index].from);
+				put((uint64_t)ends[index].tag);
 			}
-			request->active = 0;
-			if (!request->persistent)
-				forget(handle);
 		}
 		finish(left);
 	} else if (own.on) {
 		pass(watch->entered, left);
 	}
+	pthread_mutex_unlock(&lock);
+	if (ends != few)
+		free(ends);
 	if (watch->before != watch->few) {
 		free(watch->before);
 		free(watch->made);
@@ -930,10 +1029,9 @@ int MPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message,
 	uint64_t entered = now();
 	int is_null = *message == MPI_MESSAGE_NO_PROC;
 	int result = PMPI_Imrecv(buffer, count, type, message, request);
-	if (own.on && result == MPI_SUCCESS && matched && !is_null) {
-		uint64_t left = now();
-		uint64_t bytes = bytes_of(count, type);
-		posted(add(*request, 1, matched), STANDARD, MPI_ANY_SOURCE, MPI_ANY_TAG, bytes, entered, left);
+	if (own.on && result == MPI_SUCCESS && matched) {
+		int from = is_null ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+		posts(*request, request, RECEIVES, STANDARD, count, type, from, MPI_ANY_TAG, matched, entered);
 	}
 	return result;
 }
@@ -958,28 +1056,31 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 
 /* ---- Collectives ---- */
 
-static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, int root, MPI_Request *request, int result,
-		       uint64_t entered)
+/* `at`: where the program was given the handle of one that does not block, else NULL. */
+static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, int root, MPI_Request handle, const void *at,
+		       int result, uint64_t entered)
 {
 	uint64_t left = now();
 	if (result != MPI_SUCCESS)
 		return;
 	struct communicator *of = known(comm);
+	pthread_mutex_lock(&lock);
+	struct request *made = at ? add(handle, at, of->inter ? NOTHING : OF_ALL, NULL) : NULL;
 	if (of->inter) {
 		other("collective of an intercommunicator", entered, left);
-		return;
+	} else {
+		if (made)
+			made->number = own.requests++;
+		begin(made ? ICOLLECTIVE : COLLECTIVE, entered, left);
+		if (made)
+			put(made->number);
+		put(operation);
+		put(of->number);
+		put(bytes);
+		put((uint64_t)(root < 0 ? 0 : world_rank(of, root)));
+		finish(left);
 	}
-	struct request *made = request ? add(*request, 0, NULL) : NULL;
-	if (made)
-		made->number = own.requests++;
-	begin(made ? ICOLLECTIVE : COLLECTIVE, entered, left);
-	if (made)
-		put(made->number);
-	put(operation);
-	put(of->number);
-	put(bytes);
-	put((uint64_t)(root < 0 ? 0 : world_rank(of, root)));
-	finish(left);
+	pthread_mutex_unlock(&lock);
 }
 
 #define COMMAS(...) __VA_ARGS__
@@ -993,7 +1094,7 @@ static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, 
 		uint64_t entered = now();                                                                              \
 		int result = PMPI_##name(COMMAS arguments, comm);                                                      \
 		if (own.on)                                                                                            \
-			collective(operation, comm, bytes, root, NULL, result, entered);                               \
+			collective(operation, comm, bytes, root, MPI_REQUEST_NULL, NULL, result, entered);             \
 		return result;                                                                                         \
 	}                                                                                                              \
 	int MPI_##iname(COMMAS parameters, MPI_Comm comm, MPI_Request *request)                                        \
@@ -1001,7 +1102,7 @@ static void collective(enum operation operation, MPI_Comm comm, uint64_t bytes, 
 		uint64_t entered = now();                                                                              \
 		int result = PMPI_##iname(COMMAS arguments, comm, request);                                            \
 		if (own.on)                                                                                            \
-			collective(operation, comm, bytes, root, request, result, entered);                            \
+			collective(operation, comm, bytes, root, *request, request, result, entered);                  \
 		return result;                                                                                         \
 	}
 
@@ -1024,7 +1125,7 @@ int MPI_Barrier(MPI_Comm comm)
 	uint64_t entered = now();
 	int result = PMPI_Barrier(comm);
 	if (own.on)
-		collective(BARRIER, comm, 0, -1, NULL, result, entered);
+		collective(BARRIER, comm, 0, -1, MPI_REQUEST_NULL, NULL, result, entered);
 	return result;
 }
 
@@ -1033,7 +1134,7 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 	uint64_t entered = now();
 	int result = PMPI_Ibarrier(comm, request);
 	if (own.on)
-		collective(BARRIER, comm, 0, -1, request, result, entered);
+		collective(BARRIER, comm, 0, -1, *request, request, result, entered);
 	return result;
 }
 
@@ -1233,21 +1334,28 @@ static struct communicator *behind(MPI_Win win)
 	return there ? found : NULL;
 }
 
-static void remote(enum kind kind, MPI_Win win, int target, uint64_t bytes, MPI_Request *request, int result,
+/* `at`: where the program was given the handle of one with a request, else NULL. */
+static void remote(enum kind kind, MPI_Win win, int target, uint64_t bytes, MPI_Request handle, const void *at, int result,
 		   uint64_t entered)
 {
 	uint64_t left = now();
-	struct communicator *of = own.on && result == MPI_SUCCESS && target != MPI_PROC_NULL ? behind(win) : NULL;
+	struct communicator *of = own.on && result == MPI_SUCCESS ? behind(win) : NULL;
 	if (!of)
 		return;
-	struct request *made = request ? add(*request, 0, NULL) : NULL;
-	if (made)
-		made->number = own.requests++;
-	begin(kind, entered, left);
-	put(made ? made->number + 1 : 0);
-	put((uint64_t)world_rank(of, target));
-	put(bytes);
-	finish(left);
+	pthread_mutex_lock(&lock);
+	struct request *made = at ? add(handle, at, target == MPI_PROC_NULL ? NOTHING : OF_ALL, NULL) : NULL;
+	if (target == MPI_PROC_NULL) {
+		pass(entered, left);
+	} else {
+		if (made)
+			made->number = own.requests++;
+		begin(kind, entered, left);
+		put(made ? made->number + 1 : 0);
+		put((uint64_t)world_rank(of, target));
+		put(bytes);
+		finish(left);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 int MPI_Put(const void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,
@@ -1255,7 +1363,7 @@ int MPI_Put(const void *buffer, int count, MPI_Datatype type, int target, MPI_Ai
 {
 	uint64_t entered = now();
 	int result = PMPI_Put(buffer, count, type, target, at, target_count, target_type, win);
-	remote(PUT, win, target, bytes_of(count, type), NULL, result, entered);
+	remote(PUT, win, target, bytes_of(count, type), MPI_REQUEST_NULL, NULL, result, entered);
 	return result;
 }
 
@@ -1264,7 +1372,7 @@ int MPI_Rput(const void *buffer, int count, MPI_Datatype type, int target, MPI_A
 {
 	uint64_t entered = now();
 	int result = PMPI_Rput(buffer, count, type, target, at, target_count, target_type, win, request);
-	remote(PUT, win, target, bytes_of(count, type), request, result, entered);
+	remote(PUT, win, target, bytes_of(count, type), *request, request, result, entered);
 	return result;
 }
 
@@ -1273,7 +1381,7 @@ int MPI_Get(void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at,
 {
 	uint64_t entered = now();
 	int result = PMPI_Get(buffer, count, type, target, at, target_count, target_type, win);
-	remote(GET, win, target, bytes_of(count, type), NULL, result, entered);
+	remote(GET, win, target, bytes_of(count, type), MPI_REQUEST_NULL, NULL, result, entered);
 	return result;
 }
 
@@ -1282,7 +1390,7 @@ int MPI_Rget(void *buffer, int count, MPI_Datatype type, int target, MPI_Aint at
 {
 	uint64_t entered = now();
 	int result = PMPI_Rget(buffer, count, type, target, at, target_count, target_type, win, request);
-	remote(GET, win, target, bytes_of(count, type), request, result, entered);
+	remote(GET, win, target, bytes_of(count, type), *request, request, result, entered);
 	return result;
 }
 
@@ -1291,7 +1399,7 @@ int MPI_Accumulate(const void *buffer, int count, MPI_Datatype type, int target,
 {
 	uint64_t entered = now();
 	int result = PMPI_Accumulate(buffer, count, type, target, at, target_count, target_type, op, win);
-	remote(PUT, win, target, bytes_of(count, type), NULL, result, entered);
+	remote(PUT, win, target, bytes_of(count, type), MPI_REQUEST_NULL, NULL, result, entered);
 	return result;
 }
 
@@ -1300,16 +1408,21 @@ int MPI_Raccumulate(const void *buffer, int count, MPI_Datatype type, int target
 {
 	uint64_t entered = now();
 	int result = PMPI_Raccumulate(buffer, count, type, target, at, target_count, target_type, op, win, request);
-	remote(PUT, win, target, bytes_of(count, type), request, result, entered);
+	remote(PUT, win, target, bytes_of(count, type), *request, request, result, entered);
 	return result;
 }
 
 /* What puts and gets at once is a put, and then a get. */
-static void fetched(MPI_Win win, int target, uint64_t sent, uint64_t got, int result, uint64_t entered)
+static void fetched(MPI_Win win, int target, uint64_t sent, uint64_t got, MPI_Request handle, const void *at, int result,
+		    uint64_t entered)
 {
+	if (!own.on)
+		return;
+	pthread_mutex_lock(&lock);
 	if (sent)
-		remote(PUT, win, target, sent, NULL, result, entered);
-	remote(GET, win, target, got, NULL, result, sent && own.on ? own.left + own.clock : entered);
+		remote(PUT, win, target, sent, MPI_REQUEST_NULL, NULL, result, entered);
+	remote(GET, win, target, got, handle, at, result, sent ? own.left + own.clock : entered);
+	pthread_mutex_unlock(&lock);
 }
 
 int MPI_Get_accumulate(const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type,
@@ -1318,7 +1431,20 @@ int MPI_Get_accumulate(const void *buffer, int count, MPI_Datatype type, void *r
 	uint64_t entered = now();
 	int result = PMPI_Get_accumulate(buffer, count, type, room, rooms, room_type, target, at, target_count, target_type,
 					 op, win);
-	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(count, type), bytes_of(rooms, room_type), result, entered);
+	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(count, type), bytes_of(rooms, room_type), MPI_REQUEST_NULL,
+		NULL, result, entered);
+	return result;
+}
+
+int MPI_Rget_accumulate(const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type,
+			int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+			MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Rget_accumulate(buffer, count, type, room, rooms, room_type, target, at, target_count, target_type,
+					  op, win, request);
+	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(count, type), bytes_of(rooms, room_type), *request, request,
+		result, entered);
 	return result;
 }
 
@@ -1326,7 +1452,8 @@ int MPI_Fetch_and_op(const void *buffer, void *room, MPI_Datatype type, int targ
 {
 	uint64_t entered = now();
 	int result = PMPI_Fetch_and_op(buffer, room, type, target, at, op, win);
-	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(1, type), bytes_of(1, type), result, entered);
+	fetched(win, target, op == MPI_NO_OP ? 0 : bytes_of(1, type), bytes_of(1, type), MPI_REQUEST_NULL, NULL, result,
+		entered);
 	return result;
 }
 
@@ -1335,7 +1462,7 @@ int MPI_Compare_and_swap(const void *buffer, const void *compare, void *room, MP
 {
 	uint64_t entered = now();
 	int result = PMPI_Compare_and_swap(buffer, compare, room, type, target, at, win);
-	fetched(win, target, 2 * bytes_of(1, type), bytes_of(1, type), result, entered);
+	fetched(win, target, 2 * bytes_of(1, type), bytes_of(1, type), MPI_REQUEST_NULL, NULL, result, entered);
 	return result;
 }
 
@@ -1393,7 +1520,39 @@ PASSES(Win_free, (MPI_Win *win), (win))
 PASSES(Win_lock, (int type, int target, int promises, MPI_Win win), (type, target, promises, win))
 PASSES(Win_lock_all, (int promises, MPI_Win win), (promises, win))
 PASSES(Win_sync, (MPI_Win win), (win))
+PASSES(Win_set_info, (MPI_Win win, MPI_Info info), (win, info))
 PASSES(Comm_free, (MPI_Comm *comm), (comm))
+PASSES(Comm_disconnect, (MPI_Comm *comm), (comm))
+PASSES(Comm_set_info, (MPI_Comm comm, MPI_Info info), (comm, info))
+PASSES(Buffer_detach, (void *buffer, int *size), (buffer, size))
+PASSES(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status), (request, flag, status))
+PASSES(Open_port, (MPI_Info info, char *port), (info, port))
+PASSES(Close_port, (const char *port), (port))
+PASSES(Publish_name, (const char *service, MPI_Info info, const char *port), (service, info, port))
+PASSES(Unpublish_name, (const char *service, MPI_Info info, const char *port), (service, info, port))
+PASSES(Lookup_name, (const char *service, MPI_Info info, char *port), (service, info, port))
+
+/* The communicator is there when its request has ended: its members then know it as one that no call has made. */
+static void no_record(MPI_Request handle, const void *at, const char *name, uint64_t entered)
+{
+	uint64_t left = now();
+	pthread_mutex_lock(&lock);
+	add(handle, at, NOTHING, NULL);
+	if (name)
+		other(name, entered, left);
+	else
+		pass(entered, left);
+	pthread_mutex_unlock(&lock);
+}
+
+int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+{
+	uint64_t entered = now();
+	int result = PMPI_Comm_idup(comm, made, request);
+	if (own.on && result == MPI_SUCCESS)
+		no_record(*request, request, NULL, entered);
+	return result;
+}
 
 #define MAKES(name, parameters, arguments)                                                                             \
 	int MPI_##name parameters                                                                                      \
@@ -1438,46 +1597,133 @@ MAKES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, m
 			other("MPI_" #name, entered, now());                                                           \
 		return result;                                                                                         \
 	}
-OTHERS(Scan, (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-       (buffer, sum, count, type, op, comm))
-OTHERS(Exscan, (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-       (buffer, sum, count, type, op, comm))
-OTHERS(Iscan,
-       (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request),
-       (buffer, sum, count, type, op, comm, request))
-OTHERS(Igatherv,
-       (const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
-	MPI_Datatype room_type, int root, MPI_Comm comm, MPI_Request *request),
-       (buffer, count, type, room, counts, at, room_type, root, comm, request))
-OTHERS(Iscatterv,
-       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, int count,
-	MPI_Datatype room_type, int root, MPI_Comm comm, MPI_Request *request),
-       (buffer, counts, at, type, room, count, room_type, root, comm, request))
-OTHERS(Iallgatherv,
-       (const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
-	MPI_Datatype room_type, MPI_Comm comm, MPI_Request *request),
-       (buffer, count, type, room, counts, at, room_type, comm, request))
-OTHERS(Ialltoallv,
-       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, const int *room_counts,
-	const int *room_at, MPI_Datatype room_type, MPI_Comm comm, MPI_Request *request),
-       (buffer, counts, at, type, room, room_counts, room_at, room_type, comm, request))
-OTHERS(Neighbor_allgather,
-       (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, MPI_Comm comm),
-       (buffer, count, type, room, rooms, room_type, comm))
-OTHERS(Neighbor_alltoall,
-       (const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, MPI_Comm comm),
-       (buffer, count, type, room, rooms, room_type, comm))
-OTHERS(Neighbor_alltoallv,
-       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, const int *room_counts,
-	const int *room_at, MPI_Datatype room_type, MPI_Comm comm),
-       (buffer, counts, at, type, room, room_counts, room_at, room_type, comm))
+
+/* The same, with a request. */
+#define OTHERS_TO_COME(name, parameters, arguments)                                                                    \
+	int MPI_##name(COMMAS parameters, MPI_Request *request)                                                        \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		int result = PMPI_##name(COMMAS arguments, request);                                                   \
+		if (own.on && result == MPI_SUCCESS)                                                                   \
+			no_record(*request, request, "MPI_" #name, entered);                                           \
+		return result;                                                                                         \
+	}
+
+/* Both; the second form with `I` before the name does not block. */
+#define OTHERS_BOTH(name, iname, parameters, arguments)                                                                \
+	OTHERS(name, parameters, arguments)                                                                            \
+	OTHERS_TO_COME(iname, parameters, arguments)
+
+#define SCANS (const void *buffer, void *sum, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define EQUALS                                                                                                         \
+	(const void *buffer, int count, MPI_Datatype type, void *room, int rooms, MPI_Datatype room_type, MPI_Comm comm)
+#define GATHERS                                                                                                        \
+	(const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,               \
+	 MPI_Datatype room_type, MPI_Comm comm)
+#define DIFFERS                                                                                                        \
+	(const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, const int *room_counts,  \
+	 const int *room_at, MPI_Datatype room_type, MPI_Comm comm)
+#define OF_TYPES(place)                                                                                                \
+	(const void *buffer, const int *counts, const place *at, const MPI_Datatype *types, void *room,                \
+	 const int *room_counts, const place *room_at, const MPI_Datatype *room_types, MPI_Comm comm)
+
+OTHERS_BOTH(Scan, Iscan, SCANS, (buffer, sum, count, type, op, comm))
+OTHERS_BOTH(Exscan, Iexscan, SCANS, (buffer, sum, count, type, op, comm))
+OTHERS_TO_COME(Igatherv,
+	       (const void *buffer, int count, MPI_Datatype type, void *room, const int *counts, const int *at,
+		MPI_Datatype room_type, int root, MPI_Comm comm),
+	       (buffer, count, type, room, counts, at, room_type, root, comm))
+OTHERS_TO_COME(Iscatterv,
+	       (const void *buffer, const int *counts, const int *at, MPI_Datatype type, void *room, int count,
+		MPI_Datatype room_type, int root, MPI_Comm comm),
+	       (buffer, counts, at, type, room, count, room_type, root, comm))
+OTHERS_TO_COME(Iallgatherv, GATHERS, (buffer, count, type, room, counts, at, room_type, comm))
+OTHERS_TO_COME(Ialltoallv, DIFFERS, (buffer, counts, at, type, room, room_counts, room_at, room_type, comm))
+OTHERS_TO_COME(Ialltoallw, OF_TYPES(int), (buffer, counts, at, types, room, room_counts, room_at, room_types, comm))
+OTHERS_TO_COME(Ireduce_scatter,
+	       (const void *buffer, void *sum, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+	       (buffer, sum, counts, type, op, comm))
+OTHERS_BOTH(Neighbor_allgather, Ineighbor_allgather, EQUALS, (buffer, count, type, room, rooms, room_type, comm))
+OTHERS_BOTH(Neighbor_allgatherv, Ineighbor_allgatherv, GATHERS, (buffer, count, type, room, counts, at, room_type, comm))
+OTHERS_BOTH(Neighbor_alltoall, Ineighbor_alltoall, EQUALS, (buffer, count, type, room, rooms, room_type, comm))
+OTHERS_BOTH(Neighbor_alltoallv, Ineighbor_alltoallv, DIFFERS,
+	    (buffer, counts, at, type, room, room_counts, room_at, room_type, comm))
+OTHERS_BOTH(Neighbor_alltoallw, Ineighbor_alltoallw, OF_TYPES(MPI_Aint),
+	    (buffer, counts, at, types, room, room_counts, room_at, room_types, comm))
 OTHERS(Win_post, (MPI_Group group, int promises, MPI_Win win), (group, promises, win))
 OTHERS(Win_start, (MPI_Group group, int promises, MPI_Win win), (group, promises, win))
 OTHERS(Win_wait, (MPI_Win win), (win))
+
+/* One that succeeds is an MPI_Win_wait. */
+int MPI_Win_test(MPI_Win win, int *flag)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_test(win, flag);
+	if (own.on && result == MPI_SUCCESS && *flag)
+		other("MPI_Win_test", entered, now());
+	else if (own.on)
+		pass(entered, now());
+	return result;
+}
+
 OTHERS(Comm_spawn,
        (const char *command, char **arguments, int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made,
 	int *errors),
        (command, arguments, most, info, root, comm, made, errors))
+OTHERS(Comm_spawn_multiple,
+       (int count, char **commands, char ***arguments, const int *most, const MPI_Info *infos, int root, MPI_Comm comm,
+	MPI_Comm *made, int *errors),
+       (count, commands, arguments, most, infos, root, comm, made, errors))
+#define MEETS_OTHERS (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *made)
+OTHERS(Comm_accept, MEETS_OTHERS, (port, info, root, comm, made))
+OTHERS(Comm_connect, MEETS_OTHERS, (port, info, root, comm, made))
+OTHERS(Comm_join, (int socket, MPI_Comm *made), (socket, made))
+
+/* Files: what all members do together. What one does alone is computing. */
+#define READS (MPI_File file, void *buffer, int count, MPI_Datatype type, MPI_Status *status)
+#define READS_AT (MPI_File file, MPI_Offset at, void *buffer, int count, MPI_Datatype type, MPI_Status *status)
+#define WRITES (MPI_File file, const void *buffer, int count, MPI_Datatype type, MPI_Status *status)
+#define WRITES_AT (MPI_File file, MPI_Offset at, const void *buffer, int count, MPI_Datatype type, MPI_Status *status)
+#define READS_TO_COME (MPI_File file, void *buffer, int count, MPI_Datatype type)
+#define READS_AT_TO_COME (MPI_File file, MPI_Offset at, void *buffer, int count, MPI_Datatype type)
+#define WRITES_TO_COME (MPI_File file, const void *buffer, int count, MPI_Datatype type)
+#define WRITES_AT_TO_COME (MPI_File file, MPI_Offset at, const void *buffer, int count, MPI_Datatype type)
+OTHERS(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file), (comm, name, mode, info, file))
+OTHERS(File_close, (MPI_File *file), (file))
+OTHERS(File_sync, (MPI_File file), (file))
+OTHERS(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
+OTHERS(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
+OTHERS(File_set_atomicity, (MPI_File file, int flag), (file, flag))
+OTHERS(File_set_info, (MPI_File file, MPI_Info info), (file, info))
+OTHERS(File_set_view,
+       (MPI_File file, MPI_Offset at, MPI_Datatype type, MPI_Datatype seen, const char *form, MPI_Info info),
+       (file, at, type, seen, form, info))
+OTHERS(File_seek_shared, (MPI_File file, MPI_Offset at, int from), (file, at, from))
+OTHERS(File_read_all, READS, (file, buffer, count, type, status))
+OTHERS(File_read_at_all, READS_AT, (file, at, buffer, count, type, status))
+OTHERS(File_read_ordered, READS, (file, buffer, count, type, status))
+OTHERS(File_write_all, WRITES, (file, buffer, count, type, status))
+OTHERS(File_write_at_all, WRITES_AT, (file, at, buffer, count, type, status))
+OTHERS(File_write_ordered, WRITES, (file, buffer, count, type, status))
+OTHERS(File_read_all_begin, READS_TO_COME, (file, buffer, count, type))
+OTHERS(File_read_all_end, (MPI_File file, void *buffer, MPI_Status *status), (file, buffer, status))
+OTHERS(File_read_at_all_begin, READS_AT_TO_COME, (file, at, buffer, count, type))
+OTHERS(File_read_at_all_end, (MPI_File file, void *buffer, MPI_Status *status), (file, buffer, status))
+OTHERS(File_read_ordered_begin, READS_TO_COME, (file, buffer, count, type))
+OTHERS(File_read_ordered_end, (MPI_File file, void *buffer, MPI_Status *status), (file, buffer, status))
+OTHERS(File_write_all_begin, WRITES_TO_COME, (file, buffer, count, type))
+OTHERS(File_write_all_end, (MPI_File file, const void *buffer, MPI_Status *status), (file, buffer, status))
+OTHERS(File_write_at_all_begin, WRITES_AT_TO_COME, (file, at, buffer, count, type))
+OTHERS(File_write_at_all_end, (MPI_File file, const void *buffer, MPI_Status *status), (file, buffer, status))
+OTHERS(File_write_ordered_begin, WRITES_TO_COME, (file, buffer, count, type))
+OTHERS(File_write_ordered_end, (MPI_File file, const void *buffer, MPI_Status *status), (file, buffer, status))
+/* In no MPI before 3.1. */
+#if MPI_VERSION > 3 || (MPI_VERSION == 3 && MPI_SUBVERSION >= 1)
+OTHERS_TO_COME(File_iread_all, READS_TO_COME, (file, buffer, count, type))
+OTHERS_TO_COME(File_iread_at_all, READS_AT_TO_COME, (file, at, buffer, count, type))
+OTHERS_TO_COME(File_iwrite_all, WRITES_TO_COME, (file, buffer, count, type))
+OTHERS_TO_COME(File_iwrite_at_all, WRITES_AT_TO_COME, (file, at, buffer, count, type))
+#endif
 
 /* ---- Fortran: mpif.h and `use mpi`, by the names that compilers for Linux give them ----
  *
@@ -1492,7 +1738,11 @@ OTHERS(Comm_spawn,
 /* Where Open MPI's Fortran has MPI_IN_PLACE. */
 extern MPI_Fint mpi_fortran_in_place_ __attribute__((weak));
 
+/* Open MPI's `use mpi_f08` calls what is behind mpi_send_ by this name. */
+#define FOR_MODULE(name, parameters) void ompi_##name##_f parameters __attribute__((alias("mpi_" #name "_")));
+
 #define FORTRAN(name, parameters, arguments, record)                                                                   \
+	FOR_MODULE(name, (COMMAS parameters, MPI_Fint *error))                                                           \
 	extern void pmpi_##name##_(COMMAS parameters, MPI_Fint *error) __attribute__((weak));                          \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error);                                                        \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error)                                                         \
@@ -1506,6 +1756,7 @@ extern MPI_Fint mpi_fortran_in_place_ __attribute__((weak));
 
 extern void pmpi_init_(MPI_Fint *error) __attribute__((weak));
 void mpi_init_(MPI_Fint *error);
+FOR_MODULE(init, (MPI_Fint *error))
 void mpi_init_(MPI_Fint *error)
 {
 	pmpi_init_(error);
@@ -1515,6 +1766,7 @@ void mpi_init_(MPI_Fint *error)
 
 extern void pmpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) __attribute__((weak));
 void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
+FOR_MODULE(init_thread, (MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error))
 void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
 {
 	pmpi_init_thread_(required, provided, error);
@@ -1524,6 +1776,7 @@ void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
 
 extern void pmpi_finalize_(MPI_Fint *error) __attribute__((weak));
 void mpi_finalize_(MPI_Fint *error);
+FOR_MODULE(finalize, (MPI_Fint *error))
 void mpi_finalize_(MPI_Fint *error)
 {
 	stop_recording();
@@ -1538,17 +1791,16 @@ void mpi_finalize_(MPI_Fint *error)
 	FORTRAN(name, MESSAGE, (buffer, count, type, peer, tag, comm),                                                 \
 		if (*peer != MPI_PROC_NULL) sent(mode, *count, TYPE_OF(type), *peer, *tag, COMM_OF(comm), entered))    \
 	FORTRAN(iname, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),                               \
-		if (*peer != MPI_PROC_NULL) fortran_posted(request, 0, mode, peer, tag, count, type, comm, entered))   \
+		fortran_posts(request, SENDS, mode, peer, tag, count, type, comm, entered))                            \
 	FORTRAN(init, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),                                \
-		if (*peer != MPI_PROC_NULL) persistent(PMPI_Request_f2c(*request), 0, mode, *count, TYPE_OF(type),     \
-						       *peer, *tag, COMM_OF(comm), entered))
+		if (*peer != MPI_PROC_NULL) persistent(PMPI_Request_f2c(*request), request, SENDS, mode, *count,       \
+						       TYPE_OF(type), *peer, *tag, COMM_OF(comm), entered))
 
-static void fortran_posted(const MPI_Fint *request, int receives, enum mode mode, const MPI_Fint *peer, const MPI_Fint *tag,
-			   const MPI_Fint *count, const MPI_Fint *type, const MPI_Fint *comm, uint64_t entered)
+static void fortran_posts(const MPI_Fint *request, enum does does, enum mode mode, const MPI_Fint *peer, const MPI_Fint *tag,
+			  const MPI_Fint *count, const MPI_Fint *type, const MPI_Fint *comm, uint64_t entered)
 {
-	uint64_t left = now();
-	struct request *made = add(PMPI_Request_f2c(*request), receives, known(COMM_OF(comm)));
-	posted(made, mode, *peer, *tag, bytes_of(*count, TYPE_OF(type)), entered, left);
+	posts(PMPI_Request_f2c(*request), request, does, mode, *count, TYPE_OF(type), *peer, *tag, known(COMM_OF(comm)),
+	      entered);
 }
 
 FORTRAN_SENDS(send, isend, send_init, STANDARD)
@@ -1556,10 +1808,10 @@ FORTRAN_SENDS(ssend, issend, ssend_init, SYNCHRONOUS)
 FORTRAN_SENDS(bsend, ibsend, bsend_init, BUFFERED)
 FORTRAN_SENDS(rsend, irsend, rsend_init, READY)
 FORTRAN(irecv, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),
-	if (*peer != MPI_PROC_NULL) fortran_posted(request, 1, STANDARD, peer, tag, count, type, comm, entered))
+	fortran_posts(request, RECEIVES, STANDARD, peer, tag, count, type, comm, entered))
 FORTRAN(recv_init, MESSAGE_TO_COME, (buffer, count, type, peer, tag, comm, request),
-	if (*peer != MPI_PROC_NULL) persistent(PMPI_Request_f2c(*request), 1, STANDARD, *count, TYPE_OF(type), *peer, *tag,
-					       COMM_OF(comm), entered))
+	if (*peer != MPI_PROC_NULL) persistent(PMPI_Request_f2c(*request), request, RECEIVES, STANDARD, *count, TYPE_OF(type),
+					       *peer, *tag, COMM_OF(comm), entered))
 
 /* A status is wanted, even if the program wants none. */
 #define SEEN(status) MPI_Fint mine[STATUS_INTS], *seen = (status) == MPI_F_STATUS_IGNORE ? mine : (status)
@@ -1575,6 +1827,8 @@ extern void pmpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *
 		       MPI_Fint *status, MPI_Fint *error) __attribute__((weak));
 void mpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm,
 	       MPI_Fint *status, MPI_Fint *error);
+FOR_MODULE(recv,
+	 (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error))
 void mpi_recv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *peer, MPI_Fint *tag, MPI_Fint *comm,
 	       MPI_Fint *status, MPI_Fint *error)
 {
@@ -1593,6 +1847,8 @@ extern void pmpi_sendrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fi
 void mpi_sendrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, void *room, MPI_Fint *rooms,
 		   MPI_Fint *room_type, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status,
 		   MPI_Fint *error);
+FOR_MODULE(sendrecv,
+	 (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, void *room, MPI_Fint *rooms, MPI_Fint *room_type, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error))
 void mpi_sendrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, void *room, MPI_Fint *rooms,
 		   MPI_Fint *room_type, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status,
 		   MPI_Fint *error)
@@ -1611,6 +1867,8 @@ extern void pmpi_sendrecv_replace_(void *buffer, MPI_Fint *count, MPI_Fint *type
 	__attribute__((weak));
 void mpi_sendrecv_replace_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, MPI_Fint *from,
 			   MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error);
+FOR_MODULE(sendrecv_replace,
+	 (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, MPI_Fint *from, MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error))
 void mpi_sendrecv_replace_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *to, MPI_Fint *tag, MPI_Fint *from,
 			   MPI_Fint *room_tag, MPI_Fint *comm, MPI_Fint *status, MPI_Fint *error)
 {
@@ -1634,6 +1892,8 @@ static MPI_Fint *fortran_watch(struct watch *seen, MPI_Fint count, const MPI_Fin
 	for (MPI_Fint index = 0; index < count; index++)
 		handles[index] = PMPI_Request_f2c(requests[index]);
 	watch(seen, count, count > 0 ? handles : &none, MPI_STATUSES_IGNORE);
+	seen->at = (const char *)requests;
+	seen->apart = sizeof *requests;
 	if (handles != few)
 		free(handles);
 	*fortran = ignored ? more(NULL, (size_t)(count + 1) * sizeof(MPI_Status)) : NULL;
@@ -1658,6 +1918,7 @@ static void fortran_completed(struct watch *seen, int done, const MPI_Fint *whic
 #define FORTRAN_WAITS(name, parameters, arguments, count, requests, statuses, none, done, which)                       \
 	extern void pmpi_##name##_(COMMAS parameters, MPI_Fint *error) __attribute__((weak));                          \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error);                                                        \
+	FOR_MODULE(name, (COMMAS parameters, MPI_Fint *error))                                                           \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error)                                                         \
 	{                                                                                                              \
 		struct watch watched;                                                                                  \
@@ -1689,23 +1950,26 @@ FORTRAN_WAITS(testsome, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *done, MP
 
 static void fortran_started(MPI_Fint count, const MPI_Fint *requests, uint64_t entered)
 {
+	pthread_mutex_lock(&lock);
 	for (MPI_Fint index = 0; index < count; index++) {
 		MPI_Request handle = PMPI_Request_f2c(requests[index]);
 		started(1, &handle, index ? own.left + own.clock : entered);
 	}
+	pthread_mutex_unlock(&lock);
 }
 FORTRAN(start, (MPI_Fint *request), (request), fortran_started(1, request, entered))
 FORTRAN(startall, (MPI_Fint *count, MPI_Fint *requests), (count, requests), fortran_started(*count, requests, entered))
 
 extern void pmpi_request_free_(MPI_Fint *request, MPI_Fint *error) __attribute__((weak));
 void mpi_request_free_(MPI_Fint *request, MPI_Fint *error);
+FOR_MODULE(request_free, (MPI_Fint *request, MPI_Fint *error))
 void mpi_request_free_(MPI_Fint *request, MPI_Fint *error)
 {
 	uint64_t entered = now();
 	MPI_Request before = PMPI_Request_f2c(*request);
 	pmpi_request_free_(request, error);
 	if (own.on && *error == MPI_SUCCESS)
-		freed(before, entered);
+		freed(before, request, entered);
 }
 
 FORTRAN(probe, (MPI_Fint *from, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *status), (from, tag, comm, status),
@@ -1715,7 +1979,10 @@ FORTRAN(iprobe, (MPI_Fint *from, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *flag, 
 
 #define FORTRAN_COLLECTIVES(name, operation, parameters, arguments, bytes, root)                                       \
 	FORTRAN(name, parameters, arguments,                                                                           \
-		collective(operation, COMM_OF(comm), bytes, root, NULL, MPI_SUCCESS, entered))
+		collective(operation, COMM_OF(comm), bytes, root, MPI_REQUEST_NULL, NULL, MPI_SUCCESS, entered))       \
+	FORTRAN(i##name, (COMMAS parameters, MPI_Fint *request), (COMMAS arguments, request),                          \
+		collective(operation, COMM_OF(comm), bytes, root, PMPI_Request_f2c(*request), request, MPI_SUCCESS,    \
+			   entered))
 #define TWO_SIDES                                                                                                      \
 	void *buffer, MPI_Fint *count, MPI_Fint *type, void *room, MPI_Fint *rooms, MPI_Fint *room_type
 #define SUM void *buffer, void *sum, MPI_Fint *count, MPI_Fint *type, MPI_Fint *op
@@ -1778,3 +2045,22 @@ FORTRAN_MAKES(cart_create,
 	      (comm, n, dims, periods, reorder, made))
 FORTRAN_MAKES(cart_sub, (MPI_Fint *comm, MPI_Fint *remain, MPI_Fint *made), (comm, remain, made))
 FORTRAN(comm_free, (MPI_Fint *comm), (comm), pass(entered, now()))
+FORTRAN_MAKES(comm_create_group, (MPI_Fint *comm, MPI_Fint *group, MPI_Fint *tag, MPI_Fint *made), (comm, group, tag, made))
+FORTRAN_MAKES(comm_dup_with_info, (MPI_Fint *comm, MPI_Fint *info, MPI_Fint *made), (comm, info, made))
+FORTRAN_MAKES(graph_create,
+	      (MPI_Fint *comm, MPI_Fint *n, MPI_Fint *index, MPI_Fint *edges, MPI_Fint *reorder, MPI_Fint *made),
+	      (comm, n, index, edges, reorder, made))
+FORTRAN_MAKES(dist_graph_create,
+	      (MPI_Fint *comm, MPI_Fint *n, MPI_Fint *nodes, MPI_Fint *degrees, MPI_Fint *targets, MPI_Fint *weights,
+	       MPI_Fint *info, MPI_Fint *reorder, MPI_Fint *made),
+	      (comm, n, nodes, degrees, targets, weights, info, reorder, made))
+FORTRAN_MAKES(dist_graph_create_adjacent,
+	      (MPI_Fint *comm, MPI_Fint *in, MPI_Fint *sources, MPI_Fint *from, MPI_Fint *out, MPI_Fint *targets,
+	       MPI_Fint *to, MPI_Fint *info, MPI_Fint *reorder, MPI_Fint *made),
+	      (comm, in, sources, from, out, targets, to, info, reorder, made))
+FORTRAN_MAKES(intercomm_create,
+	      (MPI_Fint *comm, MPI_Fint *leader, MPI_Fint *peers, MPI_Fint *remote_leader, MPI_Fint *tag, MPI_Fint *made),
+	      (comm, leader, peers, remote_leader, tag, made))
+FORTRAN_MAKES(intercomm_merge, (MPI_Fint *comm, MPI_Fint *high, MPI_Fint *made), (comm, high, made))
+FORTRAN(comm_idup, (MPI_Fint *comm, MPI_Fint *made, MPI_Fint *request), (comm, made, request),
+	no_record(PMPI_Request_f2c(*request), request, NULL, entered))

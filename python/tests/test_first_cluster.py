@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from backwater.analysis import jobs
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.io import first_cluster
+from backwater.results import Results
 from backwater.scenario.scenario import Scenario
 
 
@@ -37,11 +39,28 @@ def test_a_thousand_gpus_on_rails_is_forty_lines_of_which_ten_are_hers(tmp_path:
     assert (settings["switch"]["preset"], settings["host"]["nic"]["preset"]) == ("spectrum4", "connectx7")
 
 
-def test_it_runs_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_runs_as_it_is_and_both_jobs_have_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "cluster"
     assert main(["init", str(folder), "--gpus", "16", "--nic", "100Gbps", "--json"]) == Exit.OK
     scenario = json.loads(capsys.readouterr().out)["scenario"]
     assert main(["run", scenario, "--out", str(tmp_path / "results"), "--json"]) in (Exit.OK, Exit.CAVEATS)
+    told = json.loads(capsys.readouterr().out)
+    assert [job["job"] for job in told["jobs"]] == ["training", "checkpoint"]
+    assert all(job["time_ps"] >= 0.99 * job["ideal_ps"] and job["alone_ps"] for job in told["jobs"])
+    # It writes 15 times 4 MB to one NIC of 100 Gbps: 4.8 ms.
+    assert told["jobs"][1]["ideal_ps"] > 15 * 4_000_000 * 8e12 / 100e9
+
+
+def test_a_ring_of_all_gpus_stays_on_the_rails(tmp_path: Path) -> None:
+    text = made(tmp_path, 32, "100Gbps", "rails").text
+    assert 'placement = "rails"' in text
+    assert "NVLink" in text
+    every = Scenario(text.replace('hosts = "gpu*.0"', 'hosts = "*"'), "s.toml", tmp_path)
+    every.read(['run.only=["training"]']).run(tmp_path / "run")
+    rails = [host.partition(".")[2] for host in jobs.of(Results(tmp_path / "run"))[0].hosts]
+    # Four servers of eight: all GPUs 0, then all GPUs 1, and so on.
+    assert rails == sorted(rails)
+    assert len(rails) == 32
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.scenario import practice
+from backwater.scenario import practice, rails
 from backwater.scenario.practice import Advice
 from backwater.scenario.scenario import Scenario
 
@@ -73,6 +73,14 @@ def test_ecn_stays_below_xoff() -> None:
     assert not looked(*dynamic, "switch.detector.kmax=1019KB")["ecn below xoff"].good
 
 
+def test_it_is_said_where_all_ports_are_paused_at_once() -> None:
+    # 10 MB, of which 8 ports keep 100 KB of headroom and no reserve: 9.2 MB; alpha = 1.
+    dynamic = ("switch.pfc.threshold=dynamic", "switch.pfc.alpha=1.0", "switch.pfc.headroom=100KB")
+    told = looked(*dynamic, "switch.pfc.reserve=0B", "switch.buffer=10MB")["ecn below xoff"].told
+    assert "9.20 MB that ports share, 4.60 MB" in told
+    assert told.endswith("each of 8 that are full at once at 1.02 MB")  # 9.2 / 9
+
+
 def test_kmin_is_at_least_a_seventh_of_the_round_trip() -> None:
     # Two links: 4 µs of delay, and 2 · (1086 + 64) B at 100 Gbps, 184 ns: 4.184 µs, 52 300 B, a seventh is 7471 B.
     assert looked("switch.detector.kmin=7472B")["kmin and the round trip"].good
@@ -117,3 +125,53 @@ def test_the_command_prints_rules_and_has_a_code(tmp_path: Path, capsys: pytest.
     assert rules[0]["rule"] == "buffer per port"
     assert rules[0]["source"].startswith("presets of switches")
     assert main(["doctor", "--set", "run.seed=2"]) == Exit.BAD_INPUT
+
+
+RAILS = """[topology]
+kind = "rail"
+units = 1
+servers = 4
+gpus = 4
+rate = "100Gbps"
+delay = "1us"
+[[job]]
+name = "train"
+[[job.step]]
+collective = "all-reduce"
+size = "1MB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "kept"),
+    [
+        # gpu0.0 to gpu0.1, …, gpu0.3 to gpu1.0: another rail each time.
+        ("", False),
+        ('hosts = "gpu[0-1].*"', False),
+        # One rail; and along the rails.
+        ('hosts = "gpu*.0"', True),
+        ('placement = "rails"', True),
+    ],
+)
+def test_a_ring_of_packed_ranks_leaves_its_rail_at_every_hop(keys: str, kept: bool) -> None:
+    text = RAILS.replace('name = "train"', f'name = "train"\n{keys}')
+    found = {one.rule: one for one in practice.check(Scenario(text, "rails.toml", Path()), ())}
+    assert found["rings on rails"].good == kept
+    assert found["rings on rails"].set == (() if kept else ("job.train.placement=rails",))
+    if not kept:
+        again = practice.check(Scenario(text, "rails.toml", Path()), found["rings on rails"].set)
+        assert all(one.good for one in again if one.rule == "rings on rails")
+        scenario = Scenario(text, "rails.toml", Path())
+        meta = {"scenario": scenario.resolve(()), "network": json.loads(scenario.read(()).topology())["network"]}
+        assert rails.leaving(meta["scenario"], meta["network"]) == ["train"]
+
+
+def test_only_rings_are_looked_at() -> None:
+    assert not _leaving(RAILS.replace('size = "1MB"', 'size = "1MB"\nalgorithm = "tree"'))
+    assert not _leaving(RAILS.replace("all-reduce", "all-to-all"))
+    assert _leaving(RAILS.replace("all-reduce", "reduce-scatter"))
+
+
+def _leaving(text: str) -> list[str]:
+    scenario = Scenario(text, "rails.toml", Path())
+    return rails.leaving(scenario.resolve(()), json.loads(scenario.read(()).topology())["network"])

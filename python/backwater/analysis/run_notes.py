@@ -13,6 +13,7 @@ from backwater.errors import UsageError
 from backwater.results import Results, measures
 from backwater.results.flow_expressions import nearest_rank
 from backwater.results.measures import has_others
+from backwater.scenario import rails
 
 
 def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str]:
@@ -38,6 +39,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
         lines.append(Remark("partial", None, "the run was interrupted; these are the results until then"))
     lines += codes.told(meta)
     lines += codes.told(meta, "note")
+    lines += _rings(meta)
     lines += jobs.lines(jobs.of(results, alone), has_others(results))
     lines += _applications(results, alone)
     lines += roles.waits(results)
@@ -53,6 +55,15 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _cut_short(results)
     lines += _never_off(results)
     return lines
+
+
+def _rings(meta: Mapping[str, Any]) -> list[Remark]:
+    """Rings that cross a spine at every hop where rails would keep them."""
+    told = 'every hop of its ring goes from rail to rail by a spine, as NVLink is not simulated; placement = "rails"'
+    return [
+        Remark("note", "ring-leaves-rail", f"job {name}: {told} numbers its ranks along the rails")
+        for name in rails.leaving(meta["scenario"], meta["network"])
+    ]
 
 
 #: Beyond so many rows of dependencies the critical path takes longer than a line of a run is worth.

@@ -122,6 +122,13 @@ _OF_COMMANDS = (
         "Lower run.threads; several runs at a time use the cores better.",
     ),
     Code(
+        "ring-leaves-rail",
+        "note",
+        "Every hop of a job's ring goes from rail to rail, and so by a spine.",
+        "NVLink joins GPUs of a server and is not simulated: a ring that uses it leaves a server on its rail.",
+        'Set placement = "rails" in the job, or hosts on one rail.',
+    ),
+    Code(
         "no-tests",
         "note",
         "GPCNeT's impact factors cannot be computed of a run.",

@@ -62,13 +62,15 @@ compute = "100us"
 collective = "all-reduce"
 size = "16MB"
 
-[[traffic]]
+[[job]]
 name = "checkpoint"
-kind = "incast"
-to = "{storage}"
-fan-in = {senders}
-size = "4MB"
+ranks = {senders:<22}# GPUs that write, drawn by the seed
+placement = "random"
+share = true                  # they may train, too
 start = "200us"
+[[job.step]]
+write = "4MB"
+to = "{storage}"{after}# the network has no other hosts for storage; a list names several
 """
 
 
@@ -117,6 +119,7 @@ def begin(out: Path, gpus: int, nic: str, topology: str) -> Imported:
         nic_line=_line(nics),
         ranks=shape.ranks,
         storage=shape.storage,
+        after=" " * max(1, 23 - len(shape.storage)),
     )
     name = Scenario(text, str(file), out).name
     return Imported({"scenario.toml": text}, f"{gpus} GPUs, {topology}; results/{name}-s1 when it has run")
@@ -166,7 +169,10 @@ def _rails(gpus: int, radix: int) -> _Shape:
         f"units = {units}\nservers = {own}\ngpus = {GPUS_PER_SERVER}"
     )
     about = f"{servers} servers of {GPUS_PER_SERVER}, one switch for {own} of them in each rail, spines above."
-    ranks = 'hosts = "gpu*.0"              # one rail: GPU 0 of every server; "*" takes all'
+    ranks = (
+        'hosts = "gpu*.0"              # one rail: GPU 0 of every server; "*" takes all\n'
+        'placement = "rails"           # a ring stays on a rail: NVLink, not this network, joins GPUs of a server'
+    )
     return _Shape(lines, about, ranks, f"gpu{servers - 1}.0")
 
 

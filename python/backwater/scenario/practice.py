@@ -14,6 +14,7 @@ from typing import Any
 
 from backwater import _core
 from backwater.common import quantities
+from backwater.scenario import rails
 from backwater.scenario.presets import presets
 from backwater.scenario.scenario import Scenario
 
@@ -180,13 +181,16 @@ def _ecn_before_pfc(looked: _Looked) -> Iterator[Advice]:
         told = f"kmax = {quantities.size(kmax)}, Xoff = {quantities.size(xoff)}"
         yield Advice("ecn below xoff", kmax < xoff, told, source, () if kmax < xoff else _kmax(kmin, kmax, xoff))
         return
-    # One ingress port fills the queue of one egress port: it is paused where q = alpha · (free − q).
-    shared = min(_shared(looked, ports) for ports in looked.links[0].values())
+    # One ingress port fills the queue of one egress port: it is paused where q = alpha · (free − q). Where n ingress
+    # ports are as full, each is where q = alpha · (free − n · q).
+    shared, count = min((_shared(looked, ports), len(ports)) for ports in looked.links[0].values())
     alpha = float(pfc["alpha"])
     xoff = int(alpha * shared / (1 + alpha))
+    every = int(alpha * shared / (1 + count * alpha))
     told = (
         f"kmax = {quantities.size(kmax)}; a single ingress port is paused at alpha / (1 + alpha) of the "
-        f"{quantities.size(max(shared, 0))} that ports share, {quantities.size(max(xoff, 0))}"
+        f"{quantities.size(max(shared, 0))} that ports share, {quantities.size(max(xoff, 0))}; each of {count} "
+        f"that are full at once at {quantities.size(max(every, 0))}"
     )
     good = kmax < xoff
     yield Advice("ecn below xoff", good, told, source, () if good or xoff <= 0 else _kmax(kmin, kmax, xoff))
@@ -307,6 +311,17 @@ def _oversubscription(looked: _Looked) -> Iterator[Advice]:
     yield Advice("oversubscription", worst["ratio"] <= 1.0, told, source)
 
 
+def _rails(looked: _Looked) -> Iterator[Advice]:
+    if looked.settings["topology"].get("kind") != "rail" or not looked.settings.get("job"):
+        return
+    source = "NVIDIA DGX SuperPOD reference architecture: rails join GPUs of one number, NVLink those of a server"
+    found = rails.leaving(looked.settings, looked.facts["network"])
+    told = "rings of jobs stay on their rails"
+    if found:
+        told = f"every hop of a ring of {', '.join(found)} goes from rail to rail by a spine; NVLink is not simulated"
+    yield Advice("rings on rails", not found, told, source, tuple(f"job.{name}.placement=rails" for name in found))
+
+
 #: Those that need no distances.
-_OF_RUNS = (_headroom, _ecn_before_pfc, _timers, _mtu, _buffer)
+_OF_RUNS = (_headroom, _ecn_before_pfc, _timers, _mtu, _buffer, _rails)
 _RULES = (*_OF_RUNS, _marks_and_bdp, _oversubscription)

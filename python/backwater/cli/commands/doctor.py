@@ -68,5 +68,5 @@ def _settings(file: Path, overrides: tuple[str, ...], as_json: bool) -> int:
         if one.set:
             console.say(f"      set: {' '.join(f'--set {text}' for text in one.set)}")
     kept = sum(one.good for one in found)
-    console.say(f"{kept} of {len(found)} rules are kept")
+    console.say(f"{kept} of {len(found)} rules are kept; they are about settings: backwater run tells of PAUSEs")
     return code

@@ -1,0 +1,69 @@
+"""Rings of jobs on a network of rails: whether neighbours are at one switch, as NVLink would have it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+#: Collectives that are rings if a step names no algorithm.
+_RINGS = ("all-reduce", "reduce-scatter", "all-gather")
+
+
+def leaving(settings: Mapping[str, Any], network: Mapping[str, Any]) -> list[str]:
+    """The jobs with a ring of which every hop goes from rail to rail, so that it crosses a spine.
+
+    `network` is what run.json has of it. Only ranks in the order of the hosts are looked at: those that are packed.
+    """
+    if settings["topology"].get("kind") != "rail":
+        return []
+    nodes = network["nodes"]
+    hosts = [name for name, role in zip(nodes["name"], nodes["role"], strict=True) if role == "host"]
+    return [job["name"] for job in settings.get("job", []) if _leaves(job, hosts)]
+
+
+def _leaves(job: Mapping[str, Any], hosts: Sequence[str]) -> bool:
+    if job.get("placement", "packed") != "packed":
+        return False
+    own = hosts
+    if job.get("hosts") is not None:
+        given = [job["hosts"]] if isinstance(job["hosts"], str) else job["hosts"]
+        if not (isinstance(given, list) and all(isinstance(one, str) for one in given)):
+            return False
+        own = [name for name in hosts if any(_fits(one, name) for one in given)]
+    rails = [int(name.rpartition(".")[2]) for name in own[: job.get("ranks")]]
+    return any(_all_cross(step, rails) for step in job.get("step") or ())
+
+
+def _all_cross(step: Mapping[str, Any], rails: Sequence[int]) -> bool:
+    op = step.get("collective")
+    if op not in _RINGS or step.get("algorithm") not in (None, "ring"):
+        return False
+    hops = list(_hops(step, rails))
+    return bool(hops) and all(a != b for a, b in hops)
+
+
+def _hops(step: Mapping[str, Any], rails: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The rails of neighbours in the ring, or in the ring of each group of `group` ranks that are `stride` apart."""
+    n, stride = int(step.get("group") or len(rails)), int(step.get("stride") or 1)
+    for rank, rail in enumerate(rails):
+        first, place = rank - rank // stride % n * stride, rank // stride % n
+        following = first + (place + 1) % n * stride
+        if following < len(rails):
+            yield rail, rails[following]
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """Whether a host is among those of a text such as ``gpu[0-7].*``."""
+    numbers: list[tuple[int, int]] = []
+
+    def in_words(part: re.Match[str]) -> str:
+        if part[1] is None:
+            return ".*" if part[0] == "*" else re.escape(part[0])
+        numbers.append((int(part[1]), int(part[2])))
+        return r"(\d+)"
+
+    found = re.fullmatch(re.sub(r"\[(\d+)-(\d+)\]|.", in_words, pattern), name)
+    return found is not None and all(
+        low <= int(value) <= high for (low, high), value in zip(numbers, found.groups(), strict=True)
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from backwater.analysis import collectives
 from backwater.analysis.blame import Blame
+from backwater.analysis.critical import brief
 from backwater.experiments.executor import Job, run_jobs
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
@@ -47,9 +48,11 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def test_the_port_and_who_filled_it_are_named(beside: Results) -> None:
     (ring,) = collectives.of(beside)
     assert ring.time_ps is not None
-    told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps / 2)], Blame(beside))
+    late = {one.traffic: one for one in brief.briefs(beside)}
+    told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps / 2)], late)
     assert told[0].startswith("ring takes 2.00 times as long as alone:")
-    assert "are at s->h3. storage filled" in told[0]
+    assert "in that of s->h3; storage filled" in told[0]
+    assert "Send storage to another host" in told[0]
     # 50 MB keep 8 MB of an incast without a PAUSE.
     assert told[1] == "There was no PAUSE: more buffer and other thresholds of PFC change nothing here."
     # 50 MB for 12 ports of 100 Gbps are 333 µs.
@@ -58,8 +61,26 @@ def test_the_port_and_who_filled_it_are_named(beside: Results) -> None:
 
 def test_who_is_as_fast_as_alone_is_not_named(beside: Results) -> None:
     (ring,) = collectives.of(beside)
-    told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps)], Blame(beside))
+    told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps)], {})
     assert not any(sentence.startswith("ring") for sentence in told)
+
+
+def test_the_longest_waits_of_a_critical_path_are_those_behind_the_incast(beside: Results) -> None:
+    (found,) = brief.briefs(beside)
+    assert (found.traffic, found.how, next(iter(found.ports))) == ("ring", "queue", "s->h3")
+    assert found.others is not None
+    assert found.others[0] == "storage"
+    told = brief.line(beside, found)
+    assert "are waits on its critical path." in told
+    assert "in that of s->h3; storage filled" in told
+
+
+def test_who_is_slow_already_alone_is_named(beside: Results) -> None:
+    slow = Timed("ring", 30e9, 30e9, 10e9, "98 % of the waits on its critical path are pacing by DCQCN")
+    told = changes.sentences(beside, [slow], {})
+    assert told[0].startswith("ring is slow already alone: 30.0 ms are 3.00 times its ideal of 10.0 ms; 98 % of")
+    assert "try another placement" in told[0]
+    assert not changes.slow_alone(Timed("ring", 30e9, 14e9, 10e9))
 
 
 def test_shares_add_up_and_lost_is_that_of_the_flows(beside: Results) -> None:

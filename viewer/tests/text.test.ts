@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { action } from "../src/lib/keys";
 import { search } from "../src/lib/search";
-import { bytes, clock, count, rate, summary, time } from "../src/lib/text";
+import { bytes, clock, count, rate, summary, time, unbroken } from "../src/lib/text";
 import { run } from "./scene";
 
 test("numbers have units and three digits", () => {
@@ -48,4 +48,9 @@ test("a number is the flow of that number and nothing else", () => {
   for (const wanted of ["4", "flow 4", "Flow 4", "flow4"]) expect(search(found, wanted)).toEqual({ nodes: [], ports: [], flows: [4] });
   // There is no flow 40: the host is meant.
   expect(search(found, "40").ports).not.toEqual([]);
+});
+
+test("a cell breaks between words, and not before a unit", () => {
+  expect(unbroken("3.73 ms (max of 32)")).toBe("3.73\u00a0ms (max of 32)");
+  expect(unbroken("80.7 Gbps (20.2 %)")).toBe("80.7\u00a0Gbps (20.2\u00a0%)");
 });

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backwater.analysis.blame import Blame
+from backwater.analysis.critical import brief
+from backwater.analysis.critical.brief import Brief
 from backwater.common import quantities
 from backwater.common.late import pl
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.scenario import practice
 
 #: What the parts of a flow's loss are called (docs/ground-truth.md), those of one kind together.
@@ -23,18 +25,22 @@ _PARTS = {
 _SLOWED = 1.05
 #: Another traffic entry with so much of what went through a long queue is said to have filled it.
 _FILLS = 0.5
-#: A port with so much of the waits of a traffic entry is named.
-_NAMED = 0.2
+#: One that alone takes so many times its ideal is slow without others.
+_FAR = 1.5
+_LESS_MARKS = "Fewer flows on a link are marked less: try another placement, or switch.load-balancing."
 #: So many sentences are enough.
 _MOST = 8
 
 
 class Timed(NamedTuple):
-    """What a collective or job took, and what it took alone, in picoseconds; None where that is not known."""
+    """What a collective or job took, alone and at best, in picoseconds; None where that is not known."""
 
     traffic: str
     time_ps: float | None
     alone_ps: float | None
+    ideal_ps: float | None = None
+    #: What made it late when it was alone.
+    why_alone: str = ""
 
 
 def table(blame: Blame) -> dict[str, Any]:
@@ -48,9 +54,9 @@ def table(blame: Blame) -> dict[str, Any]:
     parts = [name for name in _PARTS if found.height and found[name].sum()]
     made: dict[str, Any] = {
         "title": "Where the time went",
-        "headings": ["traffic", "lost", *parts],
+        "headings": ["traffic", "lost, mean", *parts],
         "rows": [],
-        "note": "Lost: FCT less that of the flow alone, summed over flows. Shares are of all waits of last packets.",
+        "note": "Lost: FCT less that of the flow alone, mean over flows. Shares are of all waits of last packets.",
     }
     for row in found.iter_rows(named=True):
         waits = sum(row[name] for name in parts)
@@ -61,69 +67,59 @@ def table(blame: Blame) -> dict[str, Any]:
 
 def _parts(blame: Blame) -> pl.DataFrame:
     sums = [pl.sum_horizontal(parts).clip(lower_bound=0).sum().alias(name) for name, parts in _PARTS.items()]
-    finished = blame.flows.filter(pl.col("fct_ps").is_not_null())
+    timed = measures.timed_flows(blame.results).filter(pl.col("fct_ps").is_not_null()).select("flow").collect()
+    finished = blame.flows.join(timed, on="flow", how="semi")
     traffic = pl.col("traffic").cast(pl.String)
-    found = finished.group_by(traffic).agg(pl.col("lost_ps").clip(lower_bound=0).sum(), *sums)
+    found = finished.group_by(traffic).agg(pl.col("lost_ps").clip(lower_bound=0).mean().fill_null(0.0), *sums)
     scenario = blame.results.meta["scenario"]
     senders = [*scenario["traffic"], *scenario.get("job", [])]
     order = {entry["name"]: number for number, entry in enumerate(senders)}
     return found.sort(pl.col("traffic").replace_strict(order, return_dtype=pl.Int64))
 
 
-def sentences(results: Results, found: Sequence[Timed], blame: Blame | None) -> list[str]:
-    """What to change: what slowed jobs and collectives down, then the rules of good practice that are not kept."""
-    slowed = list(_slowed(found, blame))
-    return [*slowed, *(_pauses(results) if slowed else ()), *_rules(results.meta)][:_MOST]
+def sentences(results: Results, found: Sequence[Timed], late: Mapping[str, Brief]) -> list[str]:
+    """What to change: what slowed jobs and collectives down, then the rules of good practice that are not kept.
+
+    `late` is what made each of them late, by its name.
+    """
+    alone = [sentence for one in found if (sentence := _alone(one))]
+    slowed = [sentence for one in found if (sentence := _slowed(results, one, late.get(one.traffic)))]
+    return [*slowed, *alone, *(_pauses(results) if slowed else ()), *_rules(results.meta)][:_MOST]
 
 
-def _slowed(found: Sequence[Timed], blame: Blame | None) -> Iterator[str]:
-    for one in found:
-        if one.time_ps is None or not one.alone_ps or one.time_ps < _SLOWED * one.alone_ps:
-            continue
-        told = f"{one.traffic} takes {quantities.three_digits(one.time_ps / one.alone_ps)} times as long as alone"
-        where = None if blame is None else _worst_port(blame, one.traffic)
-        if where is None:
-            yield f"{told}."
-            continue
-        port, share, fed_by, of_it = where
-        if (source := _at_source(blame, one.traffic)) > _FILLS:
-            told += f": {100 * source:.0f} % of its messages' waits are at the source, by congestion control; "
-            told += f"in the network {100 * share:.0f} % are at {port}"
-        else:
-            told += f": {100 * share:.0f} % of its messages' waits in the network are at {port}"
-        if fed_by is None or of_it < _FILLS:
-            yield f"{told}."
-            continue
-        yield (
-            f"{told}. {fed_by} filled {100 * of_it:.0f} % of that port's long queue: send it to another host or in "
-            "another priority, or let fewer send at once. Thresholds only shorten that queue."
-        )
+def _slowed(results: Results, one: Timed, late: Brief | None) -> str:
+    """Why it takes longer than alone; empty if it does not."""
+    if one.time_ps is None or not one.alone_ps or one.time_ps < _SLOWED * one.alone_ps:
+        return ""
+    told = f"{one.traffic} takes {quantities.three_digits(one.time_ps / one.alone_ps)} times as long as alone"
+    if late is None or not late.how:
+        return f"{told}."
+    told += f": {brief.cause(results, late)}."
+    if late.how == "paced":
+        return f"{told} {_LESS_MARKS}"
+    if late.others is None or late.others[1] < _FILLS:
+        return told
+    return (
+        f"{told} Send {late.others[0]} to another host or in another priority, or let fewer send at once: thresholds "
+        "only shorten that queue."
+    )
 
 
-def _at_source(blame: Blame | None, traffic: str) -> float:
-    """The share of the waits of an entry's messages at their source."""
-    found = None if blame is None else _parts(blame).filter(pl.col("traffic") == traffic)
-    if found is None or not found.height:
-        return 0.0
-    whole = sum(float(found[name][0]) for name in _PARTS)
-    return float(found["at the source"][0]) / whole if whole else 0.0
+def slow_alone(one: Timed) -> bool:
+    """Whether it takes much longer than it must, without any other traffic."""
+    return bool(one.alone_ps and one.ideal_ps) and (one.alone_ps or 0.0) >= _FAR * (one.ideal_ps or 0.0)
 
 
-def _worst_port(blame: Blame, traffic: str) -> tuple[str, float, str | None, float] | None:
-    """The port where followed packets of an entry waited most, its share, who else filled it, and by how much."""
-    mine = blame.flows.filter(pl.col("traffic").cast(pl.String) == traffic).select("flow")
-    wait = (pl.col("end_ps") - pl.col("start_ps")).sum()
-    waits = blame.waits.join(mine, on="flow").group_by("queue").agg(wait=wait).sort("wait", "queue", descending=True)
-    whole = float(waits["wait"].sum() or 0)
-    if not whole or waits["wait"][0] < _NAMED * whole:
-        return None
-    queue = waits["queue"][0]
-    port = str(blame.queues.filter(pl.col("queue") == queue)["port"][0])
-    fed = blame.feeding.filter(pl.col("root") == queue)
-    by = fed.group_by(pl.col("traffic").cast(pl.String)).agg(packets=pl.col("packets").sum()).sort("packets", "traffic")
-    if not by.height or by["traffic"][-1] == traffic:
-        return port, waits["wait"][0] / whole, None, 0.0
-    return port, waits["wait"][0] / whole, by["traffic"][-1], by["packets"][-1] / by["packets"].sum()
+def _alone(one: Timed) -> str:
+    """Why it is slow without any other traffic; empty if it is not."""
+    if not slow_alone(one) or not one.alone_ps or not one.ideal_ps:
+        return ""
+    times = quantities.three_digits(one.alone_ps / one.ideal_ps)
+    told = f"{one.traffic} is slow already alone: {quantities.time(one.alone_ps)} are {times} times its ideal of "
+    told += quantities.time(one.ideal_ps)
+    if not one.why_alone:
+        return f"{told}."
+    return f"{told}; {one.why_alone}.{f' {_LESS_MARKS}' if 'pacing' in one.why_alone else ''}"
 
 
 def _pauses(results: Results) -> Iterator[str]:

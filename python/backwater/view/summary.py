@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backwater.analysis import collectives, jobs
 from backwater.analysis.blame import Blame
+from backwater.analysis.critical import brief
+from backwater.analysis.critical.brief import Brief
 from backwater.analysis.tables import STORED
 from backwater.common import codes, percentiles, quantities
 from backwater.common.late import pl
@@ -23,8 +26,10 @@ def of(
 ) -> dict[str, Any]:
     """The block `summary` of viewer/FORMAT.md; `alone` are runs in which one application sent alone."""
     where = [] if blame is None else [changes.table(blame)]
+    late, ran = _late(results), jobs.of(results, alone)
     tables = [
-        _jobs(results, alone),
+        _jobs(ran),
+        _steps(ran),
         _collectives(results, alone),
         _applications(results, alone),
         *where,
@@ -34,13 +39,37 @@ def of(
         "settings": _settings(results, network_nodes),
         "tables": [table for table in tables if table["rows"]],
         "totals": _totals(results),
-        "advice": [*changes.sentences(results, _timed(results, alone), blame), *_advice(results)],
+        "late": [brief.line(results, one) for one in late.values()],
+        "advice": [*changes.sentences(results, _timed(results, alone, ran), late), *_advice(results)],
     }
 
 
-def _timed(results: Results, alone: Mapping[str, Results]) -> list[Timed]:
-    found = [Timed(one.traffic, one.time_ps, one.alone_ps) for one in collectives.of(results, alone)]
-    return found + [Timed(one.job, one.time_ps, one.alone_ps) for one in jobs.of(results, alone)]
+#: Of larger runs, and of more applications, the critical paths take longer than a page is worth.
+_FOLLOWED, _APPLICATIONS_FOLLOWED = 2_000_000, 8
+
+
+def _late(results: Results) -> dict[str, Brief]:
+    """What made each application late."""
+    if not results.has("dependencies") or results.tables["dependencies"]["rows"] > _FOLLOWED:
+        return {}
+    return {one.traffic: one for one in itertools.islice(brief.briefs(results), _APPLICATIONS_FOLLOWED)}
+
+
+def _timed(results: Results, alone: Mapping[str, Results], ran: Sequence[jobs.Measured]) -> list[Timed]:
+    found = [Timed(one.traffic, one.time_ps, one.alone_ps, one.ideal_ps) for one in collectives.of(results, alone)]
+    found += [Timed(one.job, one.time_ps, one.alone_ps, one.ideal_ps) for one in ran]
+    if not measures.has_others(results):
+        # It was alone.
+        found = [one._replace(alone_ps=one.time_ps) for one in found]
+    return [_with_why(one, alone.get(one.traffic, results)) for one in found]
+
+
+def _with_why(one: Timed, alone: Results) -> Timed:
+    """What made it late alone, if it is slow then."""
+    if not changes.slow_alone(one):
+        return one
+    late = _late(alone).get(one.traffic)
+    return one if late is None else one._replace(why_alone=brief.cause(alone, late))
 
 
 def _advice(results: Results) -> list[str]:
@@ -69,10 +98,13 @@ def _settings(results: Results, network_nodes: tuple[int, int]) -> list[tuple[st
         "links": ", ".join(quantities.rate(rate) for rate in rates),
         "load balancing": balancing,
         "flow control": switch.get("flow-control"),
+        "PFC": _pfc(switch),
         "switch buffer": _buffer(switch.get("buffer")),
         "detector": switch.get("detector", {}).get("kind"),
+        "ECN": _ecn(switch.get("detector", {})),
         "isolation": measures.isolation(scenario),
         "congestion control": scenario.get("cc", {}).get("kind"),
+        "jobs": "; ".join(_job(job) for job in scenario.get("job", [])),
         "traffic": "; ".join(_entry(entry) for entry in scenario.get("traffic", [])),
         "set on the command line": ", ".join(
             one for one in results.meta.get("overrides", []) if "run.seed=" not in one
@@ -88,6 +120,36 @@ def _settings(results: Results, network_nodes: tuple[int, int]) -> list[tuple[st
 def _buffer(text: str | None) -> str | None:
     """A size in the unit that suits it; a word such as `unlimited` as it is."""
     return quantities.round_size(quantities.parse_size(text)) if text and text[0].isdigit() else text
+
+
+def _pfc(switch: Mapping[str, Any]) -> str | None:
+    """When ports are paused, and what is kept for what still comes."""
+    if switch.get("flow-control") != "pfc" or "pfc" not in switch:
+        return None
+    pfc = switch["pfc"]
+    dynamic = pfc.get("threshold") == "dynamic"
+    when = f"alpha {pfc['alpha']:g}" if dynamic else f"Xoff {pfc['xoff']}, Xon {pfc['xon']}"
+    return f"{when}, headroom {pfc['headroom']}"
+
+
+def _ecn(detector: Mapping[str, Any]) -> str | None:
+    """Between which lengths of a queue packets are marked."""
+    if detector.get("kind") not in ("red", "np-ecn"):
+        return None
+    return f"kmin {detector['kmin']}, kmax {detector['kmax']}, pmax {detector['pmax']:g}"
+
+
+def _job(job: Mapping[str, Any]) -> str:
+    """What a job does in an iteration, with its sizes."""
+    steps = ", ".join(_step(step) for step in job.get("step") or ())
+    often = f"{job['iterations']} times " if int(job.get("iterations", 1)) > 1 else ""
+    return f"{job['name']}: {often}{steps}" if steps else str(job["name"])
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    if step.get("collective") is not None:
+        return f"{step['collective']} of {step['size']}"
+    return next(f"{what} {step[what]}" for what in ("compute", "write", "read") if step.get(what) is not None)
 
 
 def _of(count: int, one: str, many: str) -> str:
@@ -123,17 +185,49 @@ def _beside(time_ps: float | None) -> str:
     return _NONE if time_ps is None else quantities.time(time_ps)
 
 
-def _jobs(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:
+def _jobs(found: Sequence[jobs.Measured]) -> dict[str, Any]:
     table = _table(
         "Jobs",
         "job|time|ideal|alone|slowdown",
         "Ideal: steps in an empty network without stragglers, by arithmetic. Slowdown: time over time alone.",
     )
-    for one in jobs.of(results, alone):
+    for one in found:
         took = "not done" if one.time_ps is None else quantities.time(one.time_ps)
         slowdown = _NONE if one.slowdown is None else quantities.three_digits(one.slowdown)
         table["rows"].append([one.job, took, _beside(one.ideal_ps), _beside(one.alone_ps), slowdown])
     return table
+
+
+#: A computation that takes less than so many times its ideal has no stragglers: the settings say what it takes.
+_AS_SET = 1.01
+
+
+def _steps(found: Sequence[jobs.Measured]) -> dict[str, Any]:
+    table = _table(
+        "Steps of jobs",
+        "step|time|ideal|alone|bus bandwidth|bus alone",
+        "From the last rank that begins a step to the last one that is done, mean over iterations. Bus bandwidth: of "
+        "NCCL-tests, with its part of the line rate.",
+    )
+    for job in found:
+        for step in job.steps:
+            if step.bus_bps is None and step.ideal_ps and step.time_ps < _AS_SET * step.ideal_ps:
+                continue
+            bus = _NONE if step.bus_bps is None else quantities.rate(step.bus_bps)
+            if step.bus_percent_of_line_rate is not None:
+                bus += f" ({quantities.three_digits(step.bus_percent_of_line_rate)} %)"
+            beside = _NONE if step.alone_bus_bps is None else quantities.rate(step.alone_bus_bps)
+            times = [quantities.time(step.time_ps), *map(_beside, (step.ideal_ps, step.alone_ps))]
+            what = step.what.partition(" of ")[0]
+            table["rows"].append([f"{job.job} {step.step}: {what}", *times, bus, beside])
+    return _known(table)
+
+
+def _known(table: dict[str, Any]) -> dict[str, Any]:
+    """Without the columns in which no row has a value."""
+    kept = [index for index, _ in enumerate(table["headings"]) if any(row[index] != _NONE for row in table["rows"])]
+    headings = [table["headings"][index] for index in kept]
+    return table | {"headings": headings, "rows": [[row[index] for index in kept] for row in table["rows"]]}
 
 
 def _applications(results: Results, alone: Mapping[str, Results]) -> dict[str, Any]:
@@ -190,7 +284,7 @@ def _totals(results: Results) -> list[tuple[str, str]]:
     found = [
         ("flows finished", f"{quantities.count(totals['finished'])} of {quantities.count(totals['flows'])}"),
         ("waits for credits" if credits_hold else "PAUSEs", quantities.count(totals["pauses"])),
-        *([("ports held, all together", quantities.time(paused))] if paused else []),
+        *([("ports held, sum over ports", quantities.time(paused))] if paused else []),
         ("packets marked CE", quantities.count(totals["ce_packets"])),
     ]
     found += [

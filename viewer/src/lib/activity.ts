@@ -14,6 +14,9 @@ export interface Row {
   curves: { values: Float64Array; colour: "queue" | "faint" | State }[];
 }
 
+/** Parts of the time that a curve has, in a window of any width: what it counts in each does not depend on that. */
+export const BINS = 400;
+
 /** The names of rows, those that say most first. */
 export const ORDER = ["longest queue", "ports paused", "marks", "all queues", "throughput", "flows"];
 
@@ -42,7 +45,7 @@ export function rows(run: Run, bins: number, until: number): Row[] {
   if (ce.some((count) => count > 0) || ue.some((count) => count > 0)) {
     found.push({
       name: "marks",
-      meaning: "how many packets the switches marked: CE, and on top of it UE",
+      meaning: `how many packets the switches marked in each ${bins}th of the time: CE, and on top of it UE`,
       unit: "count",
       curves: [
         { values: ce, colour: State.Congested },

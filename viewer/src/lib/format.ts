@@ -72,6 +72,8 @@ export interface Summary {
   /** Tables: headings, and rows of cells. */
   tables: { title: string; headings: string[]; rows: string[][]; note?: string }[];
   totals: [string, string][];
+  /** What made applications late, by their critical paths, in sentences. */
+  late?: string[];
   /** What to change, in sentences. */
   advice: string[];
 }

@@ -31,6 +31,11 @@ export function measured(value: number, unit: "bytes" | "rate" | "count"): strin
   return unit === "bytes" ? bytes(value) : unit === "rate" ? rate(value) : count(Math.ceil(value - 1e-6));
 }
 
+/** A text that may be broken between words, but not between a number and its unit. */
+export function unbroken(cell: string): string {
+  return cell.replace(/(\d) (?=[^\s(])/g, "$1\u00a0");
+}
+
 /** A count in groups of three. */
 export function count(value: number): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");

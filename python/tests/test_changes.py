@@ -50,9 +50,8 @@ def test_the_port_and_who_filled_it_are_named(beside: Results) -> None:
     assert ring.time_ps is not None
     late = {one.traffic: one for one in brief.briefs(beside)}
     told = changes.sentences(beside, [Timed("ring", ring.time_ps, ring.time_ps / 2)], late)
-    assert told[0].startswith("ring takes 2.00 times as long as alone:")
-    assert "in that of s->h3; storage filled" in told[0]
-    assert "Send storage to another host" in told[0]
+    assert told[0].startswith("ring takes 2.00 times as long as alone. Send storage to another host")
+    assert told[0].endswith("only shorten the queue of s->h3.")
     # 50 MB keep 8 MB of an incast without a PAUSE.
     assert told[1] == "There was no PAUSE: more buffer and other thresholds of PFC change nothing here."
     # 50 MB for 12 ports of 100 Gbps are 333 µs.
@@ -79,7 +78,7 @@ def test_who_is_slow_already_alone_is_named(beside: Results) -> None:
     slow = Timed("ring", 30e9, 30e9, 10e9, "98 % of the waits on its critical path are pacing by DCQCN")
     told = changes.sentences(beside, [slow], {})
     assert told[0].startswith("ring is slow already alone: 30.0 ms are 3.00 times its ideal of 10.0 ms; 98 % of")
-    assert "try another placement" in told[0]
+    assert "try another placement" in told[1]
     assert not changes.slow_alone(Timed("ring", 30e9, 14e9, 10e9))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backwater.analysis.blame import Blame
-from backwater.analysis.critical import brief
 from backwater.analysis.critical.brief import Brief
 from backwater.common import quantities
 from backwater.common.late import pl
@@ -27,7 +26,10 @@ _SLOWED = 1.05
 _FILLS = 0.5
 #: One that alone takes so many times its ideal is slow without others.
 _FAR = 1.5
-_LESS_MARKS = "Fewer flows on a link are marked less: try another placement, or switch.load-balancing."
+_LESS_MARKS = (
+    "Congestion control paces who is marked. Fewer flows on a link are marked less: try another placement, or "
+    "switch.load-balancing."
+)
 #: So many sentences are enough.
 _MOST = 8
 
@@ -83,25 +85,23 @@ def sentences(results: Results, found: Sequence[Timed], late: Mapping[str, Brief
     `late` is what made each of them late, by its name.
     """
     alone = [sentence for one in found if (sentence := _alone(one))]
-    slowed = [sentence for one in found if (sentence := _slowed(results, one, late.get(one.traffic)))]
-    return [*slowed, *alone, *(_pauses(results) if slowed else ()), *_rules(results.meta)][:_MOST]
+    slow = [one for one in found if one.time_ps and one.alone_ps and one.time_ps >= _SLOWED * one.alone_ps]
+    slowed = [_slowed(one, late.get(one.traffic)) for one in slow]
+    paced = any(late[one.traffic].how == "paced" for one in slow if one.traffic in late)
+    marked = [_LESS_MARKS] if paced or any("pacing" in sentence for sentence in alone) else []
+    return [*slowed, *alone, *marked, *(_pauses(results) if slowed else ()), *_rules(results.meta)][:_MOST]
 
 
-def _slowed(results: Results, one: Timed, late: Brief | None) -> str:
-    """Why it takes longer than alone; empty if it does not."""
-    if one.time_ps is None or not one.alone_ps or one.time_ps < _SLOWED * one.alone_ps:
-        return ""
-    told = f"{one.traffic} takes {quantities.three_digits(one.time_ps / one.alone_ps)} times as long as alone"
-    if late is None or not late.how:
-        return f"{told}."
-    told += f": {brief.cause(results, late)}."
-    if late.how == "paced":
-        return f"{told} {_LESS_MARKS}"
-    if late.others is None or late.others[1] < _FILLS:
+def _slowed(one: Timed, late: Brief | None) -> str:
+    """How much longer it takes than alone, and what to do about another entry that filled its queue."""
+    told = f"{one.traffic} takes {quantities.three_digits((one.time_ps or 0) / (one.alone_ps or 1))} times as long as "
+    told += "alone."
+    if late is None or late.how == "paced" or late.others is None or late.others[1] < _FILLS:
         return told
+    where = f"the queue of {next(iter(late.ports))}" if late.ports else "its queue"
     return (
         f"{told} Send {late.others[0]} to another host or in another priority, or let fewer send at once: thresholds "
-        "only shorten that queue."
+        f"only shorten {where}."
     )
 
 
@@ -119,7 +119,7 @@ def _alone(one: Timed) -> str:
     told += quantities.time(one.ideal_ps)
     if not one.why_alone:
         return f"{told}."
-    return f"{told}; {one.why_alone}.{f' {_LESS_MARKS}' if 'pacing' in one.why_alone else ''}"
+    return f"{told}; {one.why_alone}."
 
 
 def _pauses(results: Results) -> Iterator[str]:

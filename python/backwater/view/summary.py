@@ -205,7 +205,7 @@ _AS_SET = 1.01
 def _steps(found: Sequence[jobs.Measured]) -> dict[str, Any]:
     table = _table(
         "Steps of jobs",
-        "step|time|ideal|alone|bus bandwidth|bus alone",
+        "step|time|ideal|alone|bus bandwidth",
         "From the last rank that begins a step to the last one that is done, mean over iterations. Bus bandwidth: of "
         "NCCL-tests, with its part of the line rate.",
     )
@@ -216,10 +216,11 @@ def _steps(found: Sequence[jobs.Measured]) -> dict[str, Any]:
             bus = _NONE if step.bus_bps is None else quantities.rate(step.bus_bps)
             if step.bus_percent_of_line_rate is not None:
                 bus += f" ({quantities.three_digits(step.bus_percent_of_line_rate)} %)"
-            beside = _NONE if step.alone_bus_bps is None else quantities.rate(step.alone_bus_bps)
+            if step.alone_bus_bps is not None:
+                bus += f"; alone {quantities.rate(step.alone_bus_bps)}"
             times = [quantities.time(step.time_ps), *map(_beside, (step.ideal_ps, step.alone_ps))]
             what = step.what.partition(" of ")[0]
-            table["rows"].append([f"{job.job} {step.step}: {what}", *times, bus, beside])
+            table["rows"].append([f"{job.job} {step.step}: {what}", *times, bus])
     return _known(table)
 
 

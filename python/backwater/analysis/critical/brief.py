@@ -103,7 +103,7 @@ def cause(results: Results, found: Brief, of_what: str = "of the waits on its cr
             told += other
     if found.fed_by and found.how != "paced":
         name, part = next(iter(found.fed_by.items()))
-        told += f"; {name} alone filled it" if part > _ALL else f"; {name} filled {_percent(part)} of it"
+        told += f"; only {name} filled it" if part > _ALL else f"; {name} filled {_percent(part)} of it"
     return told
 
 

@@ -68,6 +68,7 @@ COMMANDS = {
     "import mpi": "Make a scenario of what the ranks of an MPI program have recorded.",
     "trace mpi": "Record an MPI program as it runs, and make a scenario of what its ranks called and computed.",
     "import ibnetdiscover": "Make a scenario of an InfiniBand subnet and its forwarding tables.",
+    "import switch": "Make a scenario of a RoCE switch's settings (SONiC), and of its NICs' (DCQCN).",
     "export fct": "Write the flows that finished as HPCC's ns-3 simulator does: fct.txt.",
     "export pfc": "Write PAUSEs and RESUMEs as HPCC's ns-3 simulator does: pfc.txt.",
     "export perfetto": "Write a trace for https://ui.perfetto.dev: flows, pauses, detectors' states, queues, marks.",

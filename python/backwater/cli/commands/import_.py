@@ -14,9 +14,10 @@ from cyclopts import Parameter
 
 from backwater.cli.options import Flag, Json
 from backwater.errors import UsageError
-from backwater.io.importing import Imported, subnet, workloads, write
+from backwater.io.importing import Imported, became, subnet, workloads, write
 from backwater.io.importing import hpcc as reader
 from backwater.io.importing import mpi as records_of_mpi
+from backwater.io.importing import switch as switches
 
 Out = Annotated[Path | None, Parameter(name="--out")]
 Network = Annotated[str | None, Parameter(name="--topology")]
@@ -153,6 +154,48 @@ def ibnetdiscover(
     _finish(subnet.load(file, lfts, profile, delay), out, file, as_json=json_)
 
 
+def switch(
+    file: Path,
+    /,
+    *,
+    nic: Path | None = None,
+    topology: Network = None,
+    profile: Profile = None,
+    out: Out = None,
+    json_: Json = False,
+) -> None:
+    """Make a scenario of a RoCE switch's settings (SONiC), and of its NICs' (DCQCN).
+
+    It says of every line which key it has become, or why it has become none.
+
+    Parameters
+    ----------
+    file
+        SONiC's config_db.json, or what sonic-cfggen -d --print-data prints.
+    nic
+        Parameters of NVIDIA's NICs, one a line: of /sys/class/net/<if>/ecn, what mlxconfig query or mlnx_qos -i prints.
+    topology
+        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
+        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; the switch with a host at each port if
+        not given.
+    profile
+        The profile of the scenario, one of PFC, output queues and DCQCN; roce if not given.
+    out
+        The folder to make; the file's name without its ending if not given.
+    json_
+        Print JSON.
+    """
+    made = switches.load(file, nic, topology, profile)
+    overrides = made.settings.overrides()
+    if not json_:
+        print("\n".join(became.table(made.lines)))
+    more = {"lines": [line.told() for line in made.lines], "set": overrides}
+    _finish(made.imported, out, file, as_json=json_, more=more)
+    if not json_:
+        words = [word for one in overrides for word in ("--set", one)]
+        print(f"for a scenario of your own: {shlex.join(words)}")
+
+
 def mpi(
     folder: Path,
     /,
@@ -266,8 +309,15 @@ def _workload(
     _finish(workloads.load(format_, files, topology, profile), out, files[0], as_json=as_json)
 
 
-def _finish(imported: Imported, out: Path | None, source: Path, *, as_json: bool) -> None:
-    finish(imported, out if out is not None else _named(source), as_json=as_json)
+def _finish(
+    imported: Imported,
+    out: Path | None,
+    source: Path,
+    *,
+    as_json: bool,
+    more: Mapping[str, object] | None = None,
+) -> None:
+    finish(imported, out if out is not None else _named(source), as_json=as_json, more=more)
 
 
 def _named(source: Path) -> Path:

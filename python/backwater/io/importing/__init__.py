@@ -32,10 +32,10 @@ class Imported:
     sources: dict[str, str] = field(default_factory=dict)
 
 
-def read_bytes(file: Path, what: str) -> bytes:
-    """A file's bytes."""
+def read_bytes(file: Path, what: str, most: int = _core.MOST_DATA) -> bytes:
+    """A file's bytes, of which there may be `most`."""
     try:
-        content = _core.read_input(file, _core.MOST_DATA)
+        content = _core.read_input(file, most)
     except OSError as error:
         raise UsageError(f"{file} cannot be read ({reason(error)}); name {what}") from None
     if not content:
@@ -43,10 +43,10 @@ def read_bytes(file: Path, what: str) -> bytes:
     return content
 
 
-def read_text(file: Path, what: str) -> str:
-    """A file's text."""
+def read_text(file: Path, what: str, most: int = _core.MOST_DATA) -> str:
+    """A file's text, of which there may be `most` bytes."""
     try:
-        return read_bytes(file, what).decode("utf-8")
+        return read_bytes(file, what, most).decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"{file} is not text, as {what} is; unpack it if it is compressed") from None
 

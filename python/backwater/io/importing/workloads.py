@@ -63,10 +63,8 @@ class Place:
             place = toml({"topology": {"kind": "star", "hosts": self.ranks, "rate": rate, "delay": DELAY}})
             what = f"{self.ranks} hosts at one switch, links of {rate}"
             notes.append(f"no network is named: {what}; --topology names another one")
-        elif _KIND.fullmatch(self.topology) and not Path(self.topology).exists():
-            place = _generated(self.topology, rate)
         else:
-            place, fitting, more = _network(Path(self.topology), self.ranks, self.origin, made)
+            place, fitting, more = network_of(self.topology, rate, made, (self.ranks, self.origin))
             notes += more
             sources |= dict.fromkeys(made.keys() & {"topology.txt", "routes.txt"}, self.topology)
         if self.profile is None:
@@ -96,11 +94,21 @@ def _generated(text: str, rate: str) -> str:
     return "[topology]\n" + "".join(f"{key} = {value}\n" for key, value in given.items())
 
 
-def _network(topology: Path, ranks: int, origin: str, made: dict[str, str]) -> tuple[str, str, list[str]]:
+def network_of(
+    topology: str, rate: str, made: dict[str, str], needed: tuple[int, str] = (0, "")
+) -> tuple[str, str, list[str]]:
     """The lines of a scenario that name a network, the profile that fits it, and what the user should know.
 
-    Its files are put with those made.
+    It is a file, or a kind with its keys; links have `rate` if the keys say none. Its files are put with those made.
+    `needed` are the hosts that it must have, and for what.
     """
+    if _KIND.fullmatch(topology) and not Path(topology).exists():
+        return _generated(topology, rate), PROFILE, []
+    return _network(Path(topology), *needed, made)
+
+
+def _network(topology: Path, ranks: int, origin: str, made: dict[str, str]) -> tuple[str, str, list[str]]:
+    """The network of a file."""
     if topology.suffix == ".toml":
         return _table_of(topology, made), PROFILE, []
     text = read_text(topology, f"a TOML file, {_WHAT}")

@@ -180,14 +180,19 @@ def test_ports_of_two_speeds_have_thresholds_of_their_own(tmp_path: Path) -> Non
         "green_max_threshold": "1600000",
     }
     config["QUEUE"]["Ethernet8|3"]["wred_profile"] = "fast"
-    config["BUFFER_PROFILE"]["far"] = config["BUFFER_PROFILE"]["pg"] | {"xoff": "150000"}
+    config["BUFFER_PROFILE"]["far"] = config["BUFFER_PROFILE"]["pg"] | {
+        "pool": "[BUFFER_POOL|lossless]",
+        "size": "2000",
+        "xoff": "150000",
+    }
     config["BUFFER_PG"]["Ethernet8|3"]["profile"] = "far"
     made = _load(tmp_path, config)
     keys = _keys(made)
     # Without a probability SONiC has 100 %.
     assert keys["switch.detector.by-rate"] == [{"rate": "400Gbps", "kmin": "800000B", "kmax": "1600000B", "pmax": 1.0}]
     assert keys["switch.pfc.headroom"] == "802.1qbb"
-    assert _fates(made)["BUFFER_PROFILE|far|xoff"] is Fate.NONE
+    fates = {field: _fates(made)[f"BUFFER_PROFILE|far|{field}"] for field in ("pool", "size", "xoff", "xon_offset")}
+    assert fates == {"pool": Fate.TAKEN, "size": Fate.AGAINST, "xoff": Fate.NONE, "xon_offset": Fate.TAKEN}
     assert _fates(made)["BUFFER_PG|Ethernet8|3|profile"] is Fate.AGAINST
     resolve(made.imported.files["scenario.toml"], tmp_path, {})
 

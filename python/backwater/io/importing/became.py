@@ -24,7 +24,7 @@ class Fate(StrEnum):
     SAME = "as here"
     NONE = "no counterpart"
     UNKNOWN = "not understood"
-    AGAINST = "contradicts"
+    AGAINST = "contradicting"
 
 
 @dataclass(eq=False)

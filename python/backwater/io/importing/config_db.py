@@ -425,11 +425,14 @@ class ConfigDb:
         self._memory(row)
         for other in others:
             for name, line in other.fields.items():
-                same = name in fields and fields[name].value == line.value
-                if same:
-                    line.become(fields[name].fate or Fate.SAME, fields[name].why, fields[name].key)
-                elif line.fate is None and name != "pool":
-                    has = shown(fields[name].value) if name in fields else "none"
+                own = fields.get(name)
+                same = own is not None and own.value == line.value
+                if own is not None and name == "pool":
+                    same = self._named(own) == self._named(line)
+                if own is not None and same:
+                    line.become(own.fate or Fate.SAME, own.why, own.key)
+                elif line.fate is None:
+                    has = shown(own.value) if own else "none"
                     line.become(Fate.AGAINST, f"most lossless priority groups have {has}; a scenario has all alike")
 
     def _dynamic(self, line: Line) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from backwater import Results, _core
 from backwater.analysis import critical
+from backwater.analysis.critical import report
 from backwater.cli import main
 from backwater.errors import Exit
 from plain_star import DELAY, PS_PER_BYTE, scenario
@@ -252,3 +253,16 @@ message 3 from 0 to 3 bytes 1000 after task 1
     found = run(tmp_path, trace).flows.select("flow", "start_ps", "fct_ps").collect().sort("flow")
     assert found["start_ps"][1] + found["fct_ps"][1] == 1_000_000 + 2 * 80_000 + 2 * 1_000_000
     assert found["start_ps"][2] == 40 * 80_000
+
+
+def test_what_is_left_without_a_wait_is_said_with_why_it_is_no_less() -> None:
+    ms = 10**9
+    assert report.left(15 * ms, 20 * ms, 6 * ms) == "15.0 ms (-5.00 ms)"
+    # 2.25 µs less without 2.15 ms: messages beside the path waited, too.
+    assert report.left(4 * ms - 2_250_000, 4 * ms, 2_150_000_000) == "4.00 ms (-2.25 µs; another path is as late)"
+    assert report.left(20 * ms, 20 * ms, ms) == "20.0 ms (no less; another path is as late)"
+
+
+def test_what_is_taken_off_is_no_negative_wait() -> None:
+    told = report.kinds({"held back": 7_000_000_000, "in the queue": 2_000_000_000, "less alone": -81_600_000})
+    assert told == ("7.00 ms held back, 2.00 ms in the queue; 81.6 µs of these in an empty network, too, are taken off")

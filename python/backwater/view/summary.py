@@ -13,6 +13,7 @@ from backwater.analysis.critical.brief import Brief
 from backwater.analysis.tables import STORED
 from backwater.common import codes, percentiles, quantities
 from backwater.common.late import pl
+from backwater.errors import UsageError
 from backwater.results import Results, measures
 from backwater.results.catalogue import named
 from backwater.view import changes
@@ -52,7 +53,11 @@ def _late(results: Results) -> dict[str, Brief]:
     """What made each application late."""
     if not results.has("dependencies") or results.tables["dependencies"]["rows"] > _FOLLOWED:
         return {}
-    return {one.traffic: one for one in itertools.islice(brief.briefs(results), _APPLICATIONS_FOLLOWED)}
+    try:
+        return {one.traffic: one for one in itertools.islice(brief.briefs(results), _APPLICATIONS_FOLLOWED)}
+    except UsageError:
+        # Tables that were cut by probe.budget, of which the page says so.
+        return {}
 
 
 def _timed(results: Results, alone: Mapping[str, Results], ran: Sequence[jobs.Measured]) -> list[Timed]:

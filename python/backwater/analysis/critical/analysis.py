@@ -15,6 +15,8 @@ from backwater.results import Results
 _LAID = 300
 #: What waits are laid to that no other message is known for, such as those behind ACKs; and those not looked up.
 NOBODY, SMALLER = "no message", "smaller waits"
+#: What pacing is laid to: marks of a port made it, and whose packets filled that queue then is not recorded.
+CONTROL = "congestion control"
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def _whom(pieces: list[Piece], parts: Parts) -> dict[str, int]:
             part = round(piece.ps * share)
             sums[name] = sums.get(name, 0) + part
             left -= part
-        sums[NOBODY] = sums.get(NOBODY, 0) + left
+        nobody = CONTROL if piece.how == "paced" else NOBODY
+        sums[nobody] = sums.get(nobody, 0) + left
     if rest := sum(piece.ps for piece in ordered[_LAID:]):
         sums[SMALLER] = rest
     return {name: ps for name, ps in sums.items() if ps}

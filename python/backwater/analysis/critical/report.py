@@ -14,6 +14,8 @@ from backwater.common import quantities, terminal
 
 #: Pieces of a wait below this share of it are summed up.
 _WORTH = 0.05
+#: Shares below this are not printed: they would be 0.0 %.
+_NAMED = 0.0005
 
 
 def report(found: Critical) -> Iterator[Table | str]:
@@ -31,16 +33,26 @@ def report(found: Critical) -> Iterator[Table | str]:
     )
     yield f"{name}: {_time(path.wait_ps)} late, {_share(path.wait_ps, found.time_ps)} of its time"
     if found.waits:
-        parts = ", ".join(f"{_time(ps)} {how}" for how, ps in found.kinds.items())
-        yield f"{name}: {parts}"
-        laid = ", ".join(f"{whom} {_time(ps)} ({_share(ps, path.wait_ps)})" for whom, ps in found.whom.items())
-        yield f"{name}: laid to {laid}"
+        yield f"{name}: {kinds(found.kinds)}"
+        laid = [(whom, ps) for whom, ps in found.whom.items() if ps >= _NAMED * path.wait_ps]
+        yield f"{name}: laid to {', '.join(f'{whom} {_time(ps)} ({_share(ps, path.wait_ps)})' for whom, ps in laid)}"
         yield _waits(found)
         yield _places(found)
     yield (
         f"{name}: {_ps(path.alone_ps)} messages alone + {_ps(computing)} hosts + {_ps(path.wait_ps)} waits = "
         f"{_ps(found.time_ps)} ps"
     )
+
+
+#: What the tables mean by their remark.
+_HIDDEN = "another path is as late: messages beside the path waited as long, and would have to be faster, too"
+
+
+def kinds(sums: dict[str, int]) -> str:
+    """What the messages waited, by kind; what is taken off stands at the end."""
+    added = [f"{_time(ps)} {how}" for how, ps in sums.items() if ps > 0]
+    off = -sum(ps for ps in sums.values() if ps < 0)
+    return ", ".join(added) + (f"; {_time(off)} of these in an empty network, too, are taken off" if off else "")
 
 
 def _waits(found: Critical) -> Table:
@@ -60,11 +72,12 @@ def _waits(found: Critical) -> Table:
             _time(message["start_ps"]),
             _time(wait.ps),
             _share(wait.ps, found.path.wait_ps),
-            _without(wait.without_ps, found.time_ps),
+            left(wait.without_ps, found.time_ps, wait.ps),
         )
     table.caption = (
         "message: its number on the path; late: beyond its time in an empty network\n"
-        "without this wait: the application's time if this message does not wait and all other waits stay"
+        "without this wait: the application's time if this message does not wait and all other waits stay\n"
+        f"{_HIDDEN}"
     )
     return table
 
@@ -74,6 +87,9 @@ def _places(found: Critical) -> Table:
         "Where the messages of the path waited", ("place", "how", "for whom"), ("messages", "waits", "share", "without")
     )
     for row in found.places:
+        if row["ps"] <= 0:
+            # What is taken off, as a message waits alone, too.
+            continue
         table.add_row(
             row["place"],
             row["how"],
@@ -81,9 +97,9 @@ def _places(found: Critical) -> Table:
             quantities.count(row["messages"]),
             _time(row["ps"]),
             _share(row["ps"], found.path.wait_ps),
-            _without(row["without_ps"], found.time_ps),
+            left(row["without_ps"], found.time_ps, row["ps"]),
         )
-    table.caption = "without: the application's time if messages of the path do not wait there"
+    table.caption = f"without: the application's time if messages of the path do not wait there\n{_HIDDEN}"
     return table
 
 
@@ -104,12 +120,12 @@ def _end(rank: int | None, host: str) -> str:
 
 
 def _pieces(pieces: list[tuple[Piece, Blamed | None]], wait_ps: int) -> Iterator[str]:
-    shown = [one for one in pieces if abs(one[0].ps) >= _WORTH * wait_ps]
+    shown = [one for one in pieces if one[0].ps >= _WORTH * wait_ps]
     for piece, blamed in sorted(shown, key=lambda one: -one[0].ps):
         whom = _blamed(blamed, piece.place)
         yield f"{_time(piece.ps)} {piece.how}, {piece.place}{f': {whom}' if whom else ''}"
     rest = sum(piece.ps for piece, _ in pieces) - sum(piece.ps for piece, _ in shown)
-    if rest:
+    if rest >= _NAMED * wait_ps:
         yield f"{_time(rest)} elsewhere"
 
 
@@ -125,8 +141,13 @@ def _whom(blamed: Blamed | None) -> dict[str, Any]:
     return {} if blamed is None else {"root": blamed.root, "traffic": blamed.traffic}
 
 
-def _without(left_ps: int, time_ps: int) -> str:
-    return f"{_time(left_ps)} (-{_time(time_ps - left_ps)})"
+def left(left_ps: int, time_ps: int, wait_ps: int) -> str:
+    """What is left without a wait, and how much less that is; where that is next to nothing, why."""
+    less = time_ps - left_ps
+    told = f"-{_time(less)}" if less > 0 else "no less"
+    if less < _WORTH * wait_ps:
+        told += "; another path is as late"
+    return f"{_time(left_ps)} ({told})"
 
 
 def _share(part: int, whole: int) -> str:

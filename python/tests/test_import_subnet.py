@@ -120,3 +120,85 @@ def test_a_kind_that_is_none_is_refused_with_the_word(
     assert _import(*words) == Exit.BAD_INPUT
     assert message in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
+
+
+def _notes(capsys: pytest.CaptureFixture[str], *words: object) -> list[str]:
+    assert _import(*words) == Exit.OK
+    return [line.removeprefix("note: ") for line in capsys.readouterr().err.splitlines()]
+
+
+def test_a_workload_on_a_subnet_takes_its_tables_and_the_length_of_its_cables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["goal", TRACES / "pipeline.goal", "--topology"]
+    more = ["--lfts", TABLES, "--delay", "25ns"]
+    assert _import(*words, SUBNET, *more, "--out", tmp_path / "made") == Exit.OK
+    made = validate(tmp_path / "made" / "scenario.toml")
+    assert (made["topology"]["routing"], {link["delay"] for link in made["topology"]["links"]}) == ("table", {"25ns"})
+    # A scenario as the network brings its routes along, and its profile unless another one is named.
+    assert _import("ibnetdiscover", SUBNET, "--lfts", TABLES, "--out", tmp_path / "subnet") == Exit.OK
+    capsys.readouterr()
+    subnet = tmp_path / "subnet" / "scenario.toml"
+    notes = _notes(capsys, *words, subnet, "--out", tmp_path / "again")
+    assert f"no profile is named: hdr, as {subnet} says; --profile takes another one" in notes
+    made = validate(tmp_path / "again" / "scenario.toml")
+    assert (made["profile"], made["topology"]["routing"]) == ("hdr", "table")
+    assert _import(*words, subnet, "--profile", "roce", "--out", tmp_path / "roce") == Exit.OK
+    assert validate(tmp_path / "roce" / "scenario.toml")["profile"] == "roce"
+    assert _import(*words, "star hosts=4", "--delay", "5ns", "--out", tmp_path / "star") == Exit.OK
+    assert validate(tmp_path / "star" / "scenario.toml")["topology"]["delay"] == "5ns"
+    capsys.readouterr()
+    for arguments, message in (
+        (["star hosts=4", "--lfts", TABLES], "star hosts=4 is no InfiniBand subnet"),
+        ([subnet, "--delay", "5ns"], f"{subnet} says itself how long its links take"),
+    ):
+        assert _import(*words, *arguments, "--out", tmp_path / "no") == Exit.BAD_INPUT
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["ibnetdiscover", SUBNET], ["goal", TRACES / "pipeline.goal", "--topology", SUBNET]])
+def test_links_that_a_profile_is_not_meant_for_are_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[object]
+) -> None:
+    told = "links keep the rate of the network, 200 Gbps; profile xdr is meant for 800Gbps"
+    assert told in _notes(capsys, *words, "--profile", "xdr", "--out", tmp_path / "xdr")
+    assert not any("links keep" in note for note in _notes(capsys, *words, "--profile", "hdr", "--out", tmp_path / "h"))
+
+
+def test_a_subnet_of_fdr_takes_the_next_profile_and_help_is_printed_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = tmp_path / "fdr.ibn"
+    slow.write_text(SUBNET.read_text().replace("4xHDR", "4xFDR"))
+    # Four lanes of 14.0625 Gbps by 64b/66b: 54.5 Gbps, for which the 280 KB and 50 us of the TCD paper are too few.
+    assert _import("ibnetdiscover", slow, "--out", tmp_path / "made") == Exit.OK
+    assert validate(tmp_path / "made" / "scenario.toml")["profile"] == "edr"
+    capsys.readouterr()
+    assert _import("ibnetdiscover", slow, "--profile", "infiniband", "--out", tmp_path / "no") == Exit.BAD_INPUT
+    told = capsys.readouterr().err
+    assert "What line rate needs:\n    Tc + 2 tp = 50us + 2*50ns = 50.1us\n" in told
+    assert "buffer >= " in told
+
+
+def test_a_table_that_is_cut_off_or_goes_round_is_said_of_the_file_that_was_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = TABLES.read_text()
+    # The last table is that of spine-2: three of its eight hosts are lost, then all.
+    lines = tables.splitlines(keepends=True)
+    head = max(number for number, line in enumerate(lines) if line.startswith("Unicast"))
+    last = max(number for number, line in enumerate(lines) if "Channel" in line)
+    for kept, count in ((last - 2, 5), (head, 0)):
+        cut = tmp_path / "cut.lfts"
+        cut.write_text("".join(lines[:kept]))
+        assert _import("ibnetdiscover", SUBNET, "--lfts", cut, "--out", tmp_path / "no") == Exit.BAD_INPUT
+        told = capsys.readouterr().err
+        assert f"error: {cut}: the table has no port of spine-2 for node0" in told
+        assert f"of 8 hosts the file has ports of spine-2 for {count}; if it was cut off" in told
+    # Leaf 1 sends packets for its own node01 up by port 37, and spine 1 sends them back.
+    loop = tmp_path / "loop.lfts"
+    loop.write_text(tables.replace("0x0005 001 :", "0x0005 037 :", 1))
+    assert _import("ibnetdiscover", SUBNET, "--lfts", loop, "--out", tmp_path / "no") == Exit.BAD_INPUT
+    told = capsys.readouterr().err
+    assert f"error: {loop}: by the table packets for node01 that leave " in told
+    assert "cut off" not in told

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from backwater import Results
+from backwater import Results, validate
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.io import tracing
@@ -96,6 +96,23 @@ def test_a_call_keeps_its_place_and_computing_its_time(tmp_path: Path) -> None:
     folder = _records(tmp_path / "r", first, second)
     assert _lines(folder, 0) == ["compute 1500ns", "send to 1 bytes 700 tag 5", "barrier", "compute 3ns", "flush"]
     assert _lines(folder, 1) == ["recv from 0 bytes 1000 tag 5", "barrier"]
+
+
+@pytest.mark.parametrize(("hosts", "each"), [(2, 2), (3, 2), (4, 1), (9, 1)])
+def test_more_ranks_than_hosts_share_hosts(tmp_path: Path, hosts: int, each: int) -> None:
+    folder = _records(tmp_path / "r", *[[_meet()] for _ in range(4)])
+    words = ["import", "mpi", str(folder), "--topology", f"star hosts={hosts}", "--out", str(tmp_path / "made")]
+    assert main(words) == Exit.OK
+    (entry,) = validate(tmp_path / "made" / "scenario.toml")["traffic"]
+    assert entry["ranks-per-host"] == each
+
+
+def test_a_profile_of_windows_is_without_control_for_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _records(tmp_path / "r", [_send(1)], [_recv(0)])
+    out = tmp_path / "made"
+    assert main(["import", "mpi", str(folder), "--profile", "slingshot-like", "--out", str(out)]) == Exit.OK
+    assert "cc.kind is none" in capsys.readouterr().err
+    assert validate(out / "scenario.toml")["cc"]["kind"] == "none"
 
 
 def test_any_source_and_any_tag_are_those_of_the_message_that_came(tmp_path: Path) -> None:
@@ -644,6 +661,14 @@ def test_a_compiler_that_is_not_there_and_a_command_that_cannot_run_are_said(
     assert "no-mpicc is not there; name the compiler of the program's MPI with --mpicc" in capfd.readouterr().err
     assert main(["trace", "mpi", *out]) == Exit.BAD_INPUT
     assert "no command is given; write it after --" in capfd.readouterr().err
+    # Before the program runs, which may take hours.
+    for wrong, message in (
+        (["--profile", "hdrr"], "--profile hdrr: there is none"),
+        (["--topology", "no.topo"], "no.topo"),
+    ):
+        assert main(["trace", "mpi", *out, *wrong, "--", "touch", str(tmp_path / "ran")]) == Exit.BAD_INPUT
+        assert message in capfd.readouterr().err
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_command_without_mpi_records_nothing_and_the_error_says_what_it_takes(

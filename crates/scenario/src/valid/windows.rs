@@ -69,6 +69,7 @@ fn refuse_entry(context: &mut Context<'_>, group: u16, kind: &str, why: &str) {
     let index = usize::from(group);
     let entry = &context.settings.traffic[index].name;
     let message = format!("{kind} has a window per flow, which does not fit traffic.{entry}, {why}");
-    let help = "give the entry cc = { kind = \"dcqcn\" } (or timely, none), or flows without a connection";
+    // An entry with a cc of its own does not help where no other one has that of [cc], which is checked all the same.
+    let help = format!("set {kind} = \"none\", or dcqcn, timely or ib-cc, which have no windows");
     context.report(&at!["traffic", index], message, "no windows here", help);
 }

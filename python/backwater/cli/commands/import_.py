@@ -18,14 +18,53 @@ from backwater.io.importing import Imported, became, subnet, workloads, write
 from backwater.io.importing import hpcc as reader
 from backwater.io.importing import mpi as records_of_mpi
 from backwater.io.importing import switch as switches
+from backwater.io.importing.workloads import Place
 
 Out = Annotated[Path | None, Parameter(name="--out")]
-Network = Annotated[str | None, Parameter(name="--topology")]
-Profile = Annotated[str | None, Parameter(name="--profile")]
+Network = Annotated[
+    str | None,
+    Parameter(
+        name="--topology",
+        help="The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, "
+        'what ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.',
+    ),
+]
+Profile = Annotated[
+    str | None,
+    Parameter(
+        name="--profile",
+        help="The profile of the scenario, such as hdr. If not given, that of a TOML topology, for a subnet the one of "
+        "its links, and else roce, as its thresholds follow the rate of each link.",
+    ),
+]
+Tables = Annotated[
+    Path | None,
+    Parameter(
+        name="--lfts",
+        help="The forwarding tables of a subnet: what dump_lfts prints, or ibdiagnet2.fdbs. Packets take exactly their "
+        "ports. Shortest ways if not given.",
+    ),
+]
+Delay = Annotated[
+    str | None,
+    Parameter(
+        name="--delay",
+        help="How long each cable of a subnet, or link of a generated network, takes; 50ns if not given. A metre takes "
+        "5ns.",
+    ),
+]
 
 
 def goal(
-    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+    file: Path,
+    /,
+    *,
+    topology: Network = None,
+    profile: Profile = None,
+    lfts: Tables = None,
+    delay: Delay = None,
+    out: Out = None,
+    json_: Json = False,
 ) -> None:
     """Make a scenario of a GOAL schedule, text or binary (LogGOPSim, ATLAHS).
 
@@ -33,22 +72,24 @@ def goal(
     ----------
     file
         The schedule.
-    topology
-        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
-        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
-    profile
-        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
-        for a subnet the one of its links.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _workload("goal", (file,), topology, profile, out, as_json=json_)
+    _workload("goal", (file,), Place(topology, profile, lfts, delay), out, as_json=json_)
 
 
 def htsim(
-    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+    file: Path,
+    /,
+    *,
+    topology: Network = None,
+    profile: Profile = None,
+    lfts: Tables = None,
+    delay: Delay = None,
+    out: Out = None,
+    json_: Json = False,
 ) -> None:
     """Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).
 
@@ -56,18 +97,12 @@ def htsim(
     ----------
     file
         The connection matrix.
-    topology
-        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
-        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
-    profile
-        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
-        for a subnet the one of its links.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _workload("htsim", (file,), topology, profile, out, as_json=json_)
+    _workload("htsim", (file,), Place(topology, profile, lfts, delay), out, as_json=json_)
 
 
 def chakra(
@@ -76,6 +111,8 @@ def chakra(
     *,
     topology: Network = None,
     profile: Profile = None,
+    lfts: Tables = None,
+    delay: Delay = None,
     out: Out = None,
     json_: Json = False,
 ) -> None:
@@ -86,22 +123,24 @@ def chakra(
     files
         The files in the order of the NPUs' numbers, or one folder: then its files that end in .et, by the numbers in
         their names.
-    topology
-        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
-        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
-    profile
-        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
-        for a subnet the one of its links.
     out
         The folder to make; the first file's name without its endings if not given.
     json_
         Print JSON.
     """
-    _workload("chakra", _npus(files), topology, profile, out, as_json=json_)
+    _workload("chakra", _npus(files), Place(topology, profile, lfts, delay), out, as_json=json_)
 
 
 def vef(
-    file: Path, /, *, topology: Network = None, profile: Profile = None, out: Out = None, json_: Json = False
+    file: Path,
+    /,
+    *,
+    topology: Network = None,
+    profile: Profile = None,
+    lfts: Tables = None,
+    delay: Delay = None,
+    out: Out = None,
+    json_: Json = False,
 ) -> None:
     """Make a scenario of a VEF trace.
 
@@ -109,27 +148,21 @@ def vef(
     ----------
     file
         The trace.
-    topology
-        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
-        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
-    profile
-        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
-        for a subnet the one of its links.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _workload("vef", (file,), topology, profile, out, as_json=json_)
+    _workload("vef", (file,), Place(topology, profile, lfts, delay), out, as_json=json_)
 
 
 def ibnetdiscover(
     file: Path,
     /,
     *,
-    lfts: Path | None = None,
+    lfts: Tables = None,
     profile: Profile = None,
-    delay: str = subnet.DELAY,
+    delay: Delay = None,
     out: Out = None,
     json_: Json = False,
 ) -> None:
@@ -139,19 +172,12 @@ def ibnetdiscover(
     ----------
     file
         What ibnetdiscover prints, ibdiagnet2.db_csv or ibdiagnet2.lst.
-    lfts
-        The forwarding tables: what dump_lfts prints, or ibdiagnet2.fdbs. Packets take exactly their ports. Shortest
-        ways if not given.
-    profile
-        The profile of the scenario; if not given, that of the links of most hosts: edr, hdr, ndr or xdr.
-    delay
-        How long each cable takes, as the files have no lengths; a metre takes 5ns.
     out
         The folder to make; the file's name without its ending if not given.
     json_
         Print JSON.
     """
-    _finish(subnet.load(file, lfts, profile, delay), out, file, as_json=json_)
+    _finish(subnet.load(file, lfts, profile, delay or subnet.DELAY), out, file, as_json=json_)
 
 
 def switch(
@@ -159,8 +185,8 @@ def switch(
     /,
     *,
     nic: Path | None = None,
-    topology: Network = None,
-    profile: Profile = None,
+    topology: str | None = None,
+    profile: str | None = None,
     out: Out = None,
     json_: Json = False,
 ) -> None:
@@ -202,6 +228,8 @@ def mpi(
     *,
     topology: Network = None,
     profile: Profile = None,
+    lfts: Tables = None,
+    delay: Delay = None,
     cut: Flag = False,
     fold: Flag = False,
     out: Out = None,
@@ -213,12 +241,6 @@ def mpi(
     ----------
     folder
         The folder of the records, rank-0.bwmpi and so on.
-    topology
-        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
-        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
-    profile
-        The profile of the scenario, such as hdr; roce if not given, as its thresholds follow the rate of each link, and
-        for a subnet the one of its links.
     cut
         Of records that end in the middle keep what all ranks had done.
     fold
@@ -228,13 +250,12 @@ def mpi(
     json_
         Print JSON.
     """
-    finish_mpi(folder, topology, profile, out or _named(folder), cut=cut, fold=fold, as_json=json_)
+    finish_mpi(folder, Place(topology, profile, lfts, delay), out or _named(folder), cut=cut, fold=fold, as_json=json_)
 
 
 def finish_mpi(
     folder: Path,
-    topology: str | None,
-    profile: str | None,
+    place: Place,
     out: Path,
     *,
     cut: bool = False,
@@ -243,7 +264,7 @@ def finish_mpi(
     notes: Sequence[str] = (),
 ) -> None:
     """Make the scenario of recorded ranks, and print what they called beside what others print."""
-    imported, traced = records_of_mpi.load(folder, topology, profile, cut=cut, fold=fold)
+    imported, traced = records_of_mpi.load(folder, place, cut=cut, fold=fold)
     imported.notes[:0] = notes
     calls = {
         name: {"calls": number, "bytes": traced.bytes[name], "seconds": traced.nanoseconds[name] / 1e9}
@@ -298,15 +319,14 @@ def _npus(files: tuple[Path, ...]) -> tuple[Path, ...]:
 def _workload(
     format_: str,
     files: tuple[Path, ...],
-    topology: str | None,
-    profile: str | None,
+    place: Place,
     out: Path | None,
     *,
     as_json: bool,
 ) -> None:
     if not files:
         raise UsageError(f"no file is named; {format_} needs {workloads.FORMATS[format_]}")
-    _finish(workloads.load(format_, files, topology, profile), out, files[0], as_json=as_json)
+    _finish(workloads.load(format_, files, place), out, files[0], as_json=as_json)
 
 
 def _finish(

@@ -10,19 +10,22 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from backwater.cli.commands.import_ import finish_mpi
+from backwater.cli.commands.import_ import Delay, Network, Profile, Tables, finish_mpi
 from backwater.cli.options import Count, Flag, Json
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import store
 from backwater.io import tracing
+from backwater.io.importing.workloads import Place
 
 
 def mpi(
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     out: Path = Path("traced"),
     records: Path | None = None,
-    topology: str | None = None,
-    profile: str | None = None,
+    topology: Network = None,
+    profile: Profile = None,
+    lfts: Tables = None,
+    delay: Delay = None,
     fold: Flag = False,
     limit: Count = 1_000_000,
     mpicc: str = "mpicc",
@@ -39,11 +42,6 @@ def mpi(
         The folder to make.
     records
         The folder for the records of the ranks, which is kept; that of --out with `.records` behind it if not given.
-    topology
-        The network: a TOML file with [topology], a .topo file of htsim, a topology file of the HPCC simulator, what
-        ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8"; one switch if not given.
-    profile
-        The profile of the scenario; roce if not given, as its thresholds follow the rate of each link.
     fold
         Make loops of calls that repeat; each turn then computes for the mean of all.
     limit
@@ -57,6 +55,9 @@ def mpi(
         raise UsageError("no command is given; write it after --, such as `-- mpirun -n 4 ./app`")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out} exists and is not an empty folder; name another one")
+    # What is wrong with the network is said before the program runs, which may take long.
+    place = Place(topology, profile, lfts, delay)
+    place.network({})
     library = tracing.library(mpicc, store.default_folder())
     folder = records or out.with_name(f"{out.name}.records")
     if folder.exists() and any(folder.iterdir()):
@@ -68,7 +69,7 @@ def mpi(
     again = shlex.join(["backwater", "import", "mpi", str(folder)])
     ended = f"{command[0]} ended with exit code {code}"
     try:
-        finish_mpi(folder, topology, profile, out, fold=fold, as_json=json_, notes=[ended] if code else [])
+        finish_mpi(folder, place, out, fold=fold, as_json=json_, notes=[ended] if code else [])
     except UsageError as error:
         raise UsageError(f"{error}\n  = help: {ended}; what was recorded: {again}") from None
     if not json_:

@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import tempfile
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from typing import Any
 from backwater import _core
 from backwater.errors import UsageError, reason
 from backwater.scenario.scenario import Scenario
+
+#: What a file of forwarding tables is called beside the scenario.
+TABLE = "routes.txt"
+#: So many switches are named.
+_NAMED = 4
 
 
 @dataclass
@@ -62,11 +68,34 @@ def resolve(text: str, base: Path, sources: dict[str, str]) -> dict[str, Any]:
     try:
         return Scenario(text, "scenario.toml", base).resolve()
     except _core.ScenarioError as error:
-        told = re.findall(r"^error(?:\[[^\]]*\])?: (.*)$|^ *(= help: .*)$", str(error), re.MULTILINE)
-        message = "\n  ".join(problem or helps for problem, helps in told) or str(error)
+        # A problem, where it is, and what helps, of which every line counts.
+        told = re.findall(r"^error(?:\[[^\]]*\])?: (.*)$|^ *(= help: .*(?:\n +.*)*)$", str(error), re.MULTILINE)
+        message = "\n".join(problem or _indented(helps) for problem, helps in told) or str(error)
+        if f'"{TABLE}"' in message:
+            message += _lacking(text, (base / TABLE).read_text(encoding="utf-8"))
         for name, own in sources.items():
             message = message.replace(f'"{name}"', own)
         raise UsageError(message) from None
+
+
+def _lacking(text: str, table: str) -> str:
+    """Which switches have no port for some hosts in forwarding tables, as those of a file that was cut off."""
+    topology = tomllib.loads(text)["topology"]
+    hosts, ports = len(topology.get("hosts", ())), dict.fromkeys(topology.get("switches", ()), 0)
+    for words in (line.split() for line in table.splitlines() if not line.startswith("#")):
+        if len(words) > 2 and words[0] in ports:
+            ports[words[0]] += len(words) - 2
+    lacking = [f"{switch} for {count}" for switch, count in ports.items() if count < hosts]
+    if not lacking:
+        return ""
+    more = [f"{len(lacking) - _NAMED} more"] if len(lacking) > _NAMED else []
+    told = ", ".join([*lacking[:_NAMED], *more])
+    return f"\n  = help: of {hosts} hosts the file has ports of {told}; if it was cut off, dump the tables again"
+
+
+def _indented(text: str) -> str:
+    first, *rest = text.splitlines()
+    return "\n".join([f"  {first}", *(f"    {line.strip()}" for line in rest)])
 
 
 def write(imported: Imported, out: Path, named: str = "--out") -> Path:

@@ -82,8 +82,7 @@ def _bytes_of(call: Call) -> int:
 
 def load(
     folder: Path,
-    topology: str | None = None,
-    profile: str | None = None,
+    place: Place | None = None,
     *,
     cut: bool = False,
     fold: bool = False,
@@ -110,12 +109,11 @@ def load(
     head = ["backwater-program 1", f"ranks {len(ranks)}", *_told(ranks, matched, traced, folder, fold=fold)]
     body = (f"rank {number} {line}" for number, own in enumerate(folded) for line in own.lines)
     text = "\n".join([*head, *names.groups(), *body]) + "\n"
-    place = Place(len(ranks), str(folder), topology, profile)
     holds = (
         f"{len(ranks)} ranks, {sum(traced.calls.values())} calls, {sum(traced.bytes.values())} B; "
         f"{traced.computing / 1e6 / len(ranks):.3f} ms of computing per rank"
     )
-    return place.scenario("app.program", text, "program", holds, notes), traced
+    return (place or Place()).scenario("app.program", text, "program", holds, notes, str(folder)), traced
 
 
 def _fits(rank: int, lines: Sequence[str], *, fold: bool) -> None:

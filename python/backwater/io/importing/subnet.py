@@ -10,18 +10,20 @@ from pathlib import Path
 from backwater import _core
 from backwater.common import quantities
 from backwater.errors import UsageError
-from backwater.io.importing import Imported, read_text
+from backwater.io.importing import TABLE, Imported, read_text
+from backwater.io.importing.profiles import unlike
 from backwater.scenario.toml_writer import value_text
 
 #: What tells these files from other topologies.
 _SUBNET = re.compile(r"^(Switch\s+\d+\s|Ca\s+\d+\s|vendid=|START_NODES|\{ (CA|SW|RT) Ports:)", re.MULTILINE)
 #: How long a cable takes: none of the files has lengths. 10 m at 5 ns each.
 DELAY = "50ns"
-#: The profile whose links have this data rate.
-_PROFILES = {100: "edr", 200: "hdr", 400: "ndr", 800: "xdr"}
+#: The profiles by the data rate of their links in Gbps. Slower links take the next one.
+PROFILES = {32: "infiniband", 100: "edr", 200: "hdr", 400: "ndr", 800: "xdr"}
 #: What is counted of a network.
 _HOLDS = {"hosts": "hosts", "switches": "switches", "links": "cables"}
-_WHAT = "what ibnetdiscover prints, ibdiagnet2.db_csv, or ibdiagnet2.lst"
+#: What these files are, in words.
+WHAT = "what ibnetdiscover prints, ibdiagnet2.db_csv, or ibdiagnet2.lst"
 
 
 def is_subnet(text: str) -> bool:
@@ -44,30 +46,31 @@ def topology(
         lines.append("parallel-links = true")
     made = {}
     if table is not None:
-        made["routes.txt"] = f"# switch, the node behind its port, the hosts that this port leads to\n{table}"
-        lines.append('table = "routes.txt"')
+        made[TABLE] = f"# switch, the node behind its port, the hosts that this port leads to\n{table}"
+        lines.append(f'table = "{TABLE}"')
     lines += [f"hosts = {value_text(hosts)}", f"switches = {value_text(switches)}", "links = ["]
     lines += [f"    {value_text({'a': a, 'b': b, 'rate': _rate(rate), 'delay': delay})}," for a, b, rate in cables]
     lines.append("]")
-    notes.append(f"the files have no lengths of cables: {delay} for each; --delay")
-    profile = _PROFILES.get(usual // 10**9, "infiniband" if usual < 100 * 10**9 else "hdr")
+    notes.append(f"the files have no lengths of cables: {delay} for each; --delay says another time")
+    profile = next((name for gbps, name in PROFILES.items() if usual <= gbps * 10**9), "xdr")
     return "\n".join(lines) + "\n", made, profile, notes
 
 
 def load(file: Path, lfts: Path | None = None, profile: str | None = None, delay: str = DELAY) -> Imported:
     """A scenario of a subnet, with traffic to begin with: each host sends to another one."""
-    text = read_text(file, _WHAT)
+    text = read_text(file, WHAT)
     place, made, fitting, notes = topology(file, text, lfts, delay)
     if profile is None:
-        notes.append(f"no profile is named: {fitting}, by the links of most hosts; --profile")
+        notes.append(f"no profile is named: {fitting}, by the links of most hosts; --profile takes another one")
     if lfts is None:
         notes.append(
             "no forwarding tables are named: shortest ways; --lfts takes what dump_lfts or ibdiagnet2.fdbs has"
         )
-    made["scenario.toml"] = _SCENARIO.format(origin=file, profile=profile or fitting, place=place)
     network = tomllib.loads(place)["topology"]
+    notes += unlike(profile or fitting, [quantities.parse_rate(link["rate"]) for link in network["links"]])
+    made["scenario.toml"] = _SCENARIO.format(origin=file, profile=profile or fitting, place=place)
     holds = ", ".join(f"{len(network[key])} {what}" for key, what in _HOLDS.items())
-    return Imported(made, holds, notes)
+    return Imported(made, holds, notes, dict.fromkeys(made.keys() & {TABLE}, str(lfts)))
 
 
 def _check_delay(delay: str) -> None:

@@ -13,8 +13,10 @@ from backwater.errors import UsageError
 from backwater.io.importing import Imported, located_json, read_text
 from backwater.io.importing.became import Fate, Line, Settings
 from backwater.io.importing.config_db import ConfigDb, Port, rate_text
+from backwater.io.importing.networks import network_of
 from backwater.io.importing.nic_parameters import Nic
-from backwater.io.importing.workloads import DELAY, PROFILE, line_rate, network_of
+from backwater.io.importing.profiles import PROFILE, line_rate
+from backwater.io.importing.subnet import DELAY
 from backwater.scenario.toml_writer import value_text
 
 #: The largest file of settings: a switch with 512 ports has 1 MB.

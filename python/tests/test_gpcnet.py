@@ -264,18 +264,16 @@ def test_channels_between_ranks_have_throughput_but_no_completion_time(results: 
 
 
 def test_another_network_takes_the_place_of_the_scenarios_own(tmp_path: Path) -> None:
-    (tmp_path / "tree.toml").write_text('[run]\nseed = 1\n[topology] # mine\nkind = "star"\nhosts = 5\n[probe]\n')
-    (tmp_path / "net.txt").write_text("6 1 5\n")
+    lines = '[topology]\nkind = "star"\nhosts = 5\n'
     text = '[topology]\nkind = "xgft"\nm = [\n  12, 10\n]\n[topology.more]\nx = 1\n[[traffic]]\nname = "a"\n'
     scenario = Scenario(text, "gpcnet.toml", tmp_path)
-    found = tomllib.loads(topologies.on(scenario, tmp_path / "tree.toml").text)
+    made = topologies.on(scenario, "tree", lines)
+    found = tomllib.loads(made.text)
     assert found == {"topology": {"kind": "star", "hosts": 5}, "traffic": [{"name": "a"}]}
-    assert topologies.on(scenario, tmp_path / "tree.toml").origin == "gpcnet-on-tree.toml"
-    found = tomllib.loads(topologies.on(scenario, tmp_path / "net.txt").text)
-    assert found["topology"] == {"kind": "hpcc", "file": str(tmp_path / "net.txt")}
+    assert made.origin == "gpcnet-on-tree.toml"
 
 
 def test_a_file_without_a_network_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.toml").write_text("[run]\nseed = 1\n")
-    with pytest.raises(UsageError, match=r"it has no \[topology\]"):
-        topologies.on(Scenario("", "gpcnet.toml", tmp_path), tmp_path / "none.toml")
+    with pytest.raises(UsageError, match=r"none.toml has no \[topology\]"):
+        topologies.alone(tmp_path / "none.toml")

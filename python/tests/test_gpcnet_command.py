@@ -118,6 +118,14 @@ def test_blame_names_the_congestors_as_those_who_feed_the_roots(small: str, caps
     assert sum(row["share"] for row in roles.values()) == pytest.approx(1)
     # What is above K at once is what congestors send, as tests wait for each other after two messages.
     assert roles["test"]["share"] < 0.5
+    # Nobody but incast's own nodes sends much to its root.
+    nodes = {row["role"]: row["nodes"] for row in json.loads(_json(words, capsys))["ranks"]}
+    fed = [row for row in truth["feeding"] if row["root_port"].partition("->")[2] in nodes["incast"]]
+    assert {row["role"] for row in fed if row["share"] > 0.5} == {"incast"}
+    assert "g, incast" in told
+    assert main([*words, "--top", "1"]) == Exit.OK
+    one = capsys.readouterr().out
+    assert one.count("g, ") < told.count("g, ")
 
 
 def test_congestors_alone_run_without_tests_for_a_millisecond(small: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +187,56 @@ def test_on_another_network_schemes_that_do_not_fit_are_left_out_with_the_reason
     told = capsys.readouterr()
     assert "narrow is left out:" in told.err
     assert Path("results/gpcnet/small-on-tree-quick/gpcnet.parquet").is_file()
+
+
+def test_what_it_runs_on_is_printed(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gpcnet", small, "--quick", "--schemes", "none"]) == Exit.OK
+    told = capsys.readouterr()
+    # Eight of ten nodes congest, two of each kind, and each node has two ranks.
+    kinds = "2 all-to-all, 2 get-broadcast, 2 incast, 2 put-incast"
+    assert f"profile hpc; 20 ranks on 10 nodes: 2 for tests, 8 for congestors ({kinds})" in told.out
+    assert "1 run, 0 of them already done" in told.err
+
+
+#: A switch with twelve hosts, by HDR.
+_PORTS = range(1, 13)
+_DISCOVERED = "\n".join(
+    [
+        'Switch 40 "S-00000000000000ff" # "leaf" enhanced port 0 lid 99 lmc 0',
+        *(f'[{port}] "H-{port:016x}"[1]({port:x}) # "node{port} mlx5_0" lid {port} 4xHDR' for port in _PORTS),
+        *(
+            f'\nCa 1 "H-{port:016x}" # "node{port} mlx5_0"\n'
+            f'[1]({port:x}) "S-00000000000000ff"[{port}] # lid {port} lmc 0 "leaf" lid 99 4xHDR'
+            for port in _PORTS
+        ),
+    ]
+)
+_HTSIM = """Nodes 12
+Tiers 2
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 2
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 3
+Downlink_Latency_ns 1000
+"""
+
+
+@pytest.mark.parametrize("network", ["subnet", "htsim.topo", "star hosts=12"])
+def test_it_takes_the_networks_that_imports_take(small: str, capsys: pytest.CaptureFixture[str], network: str) -> None:
+    Path("subnet").write_text(_DISCOVERED)
+    Path("htsim.topo").write_text(_HTSIM)
+    words = ["gpcnet", small, "--quick", "--schemes", "none", "--set", "traffic.g.ranks-per-host=1"]
+    assert main([*words, "--topology", network]) == Exit.OK
+    told = capsys.readouterr()
+    assert "12 ranks on 12 nodes" in told.out
+    fits = "note: profile hpc stays that of the scenario; --set profile=hdr fits the network"
+    assert (fits in told.err) == (network == "subnet")
+    assert main([*words, "--lfts", "no.lfts"]) == Exit.BAD_INPUT
+    assert "--topology names" in capsys.readouterr().err
 
 
 def test_run_tells_what_the_ranks_of_a_program_measured(

@@ -180,7 +180,7 @@ def test_the_command_prints_sizes_and_which_routings_can_deadlock(
 @pytest.mark.parametrize(
     ("text", "options", "wanted"),
     [
-        ("[run]\nseed = 1\n", [], "it has no [topology]"),
+        ("[run]\nseed = 1\n", [], "net.toml has no [topology]"),
         (f'[topology]\nkind = "mesh"\nsizes = [4]\n{LINKS}', ["--set", "run.seed=2"], "only the topology counts here"),
         (f'[run]\nseed = 1\n[topology]\nkind = "mesh"\nsizes = [4, 1]\n{LINKS}', [], "net.toml:5:13"),
         (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backwater.analysis.gpcnet import CONGESTORS
-from backwater.common.quantities import parse_size, round_size
+from backwater.common.quantities import counted, parse_size, round_size
 
 #: Fewer turns: for a first look, in a fraction of the time. Keys of the traffic entry.
 QUICK = {
@@ -61,7 +61,8 @@ def lines(entry: Mapping[str, Any]) -> list[str]:
         _loops("allreduce: turns", _at(entry, "allreduce.timed"), 200),
         _loops("allreduce: turns of warm-up", _at(entry, "allreduce.warm-up"), 1),
         "measurements of each test: 1 (GPCNeT: repeated for 10 s)",
-        f"warm-up of the congestors: {_at(entry, 'warm-up-passes')} turns of each (GPCNeT: 256 x 512, or 10 s)",
+        f"warm-up of the congestors: {counted(_at(entry, 'warm-up-passes'), 'turn')} of each "
+        "(GPCNeT: 256 x 512, or 10 s)",
         "congestors alone: not measured (GPCNeT: each for 10 s)",
         _parts(entry),
         _sizes(entry),

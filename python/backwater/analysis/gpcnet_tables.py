@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rich.table import Table
 
@@ -40,6 +41,21 @@ def text(seeds: Sequence[Measured], *, verbose: bool = False) -> str:
     every = [(test.name, factors(seeds, test.key)) for test in first.tests]
     shown = [(name, found) for name, found in every if found is not None]
     return "\n\n".join([*parts, *([_key_results(shown)] if shown else [])])
+
+
+def places(profile: str | None, rows: Sequence[Mapping[str, Any]]) -> str:
+    """What GPCNeT runs on: `rows` as :func:`backwater.analysis.roles.of` makes them. A node has one role."""
+    ranks = sum(row["ranks"] for row in rows)
+    nodes = {row["role"]: len(row["nodes"]) for row in rows}
+    tests = nodes.pop("test", 0)
+    kinds = ", ".join(f"{quantities.count(count)} {role}" for role, count in sorted(nodes.items()))
+    others = sum(nodes.values())
+    told = f"profile {profile}; " if profile else ""
+    return (
+        f"{told}{quantities.counted(ranks, 'rank')} on {quantities.counted(tests + others, 'node')}: "
+        f"{quantities.count(tests)} for tests, {quantities.count(others)} for congestors"
+        + (f" ({kinds})" if kinds else "")
+    )
 
 
 def _headings(*, verbose: bool) -> tuple[str, ...]:

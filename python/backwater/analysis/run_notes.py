@@ -158,7 +158,7 @@ def _series(results: Results) -> list[str]:
     for row in found.head(_SERIES).to_dicts():
         known = {key: word for key, word in _TIMES.items() if row[key] is not None}
         times = ", ".join(f"{word} {quantities.time(row[key])}" for key, word in known.items())
-        lines.append(f"{row['traffic']}: {row['series']}, {quantities.count(row['len'])} readings: {times}")
+        lines.append(f"{row['traffic']}: {row['series']}, {quantities.counted(row['len'], 'reading')}: {times}")
     more = found.height - len(lines)
     return lines + ([f"{more} more series: see timings.parquet"] if more > 0 else [])
 
@@ -219,10 +219,11 @@ def _ranks(results: Results, traffic: str, took: int | None) -> str:
     ends = pl.col("finished_ps")
     row = mine.select(pl.len(), done=ends.count(), last=ends.max(), messages=pl.col("sent_messages").sum()).collect()
     ranks, done, last, messages = row.row(0)
-    told = f"{quantities.count(messages)} messages"
+    told = quantities.counted(messages, "message")
+    every = f"all {quantities.count(ranks)} ranks are" if ranks > 1 else "its rank is"
     if took is not None:
-        return f"{traffic}: all {quantities.count(ranks)} ranks are done after {quantities.time(took)}, {told}"
-    of_ranks = f"{quantities.count(done)} of {quantities.count(ranks)} ranks came to their end"
+        return f"{traffic}: {every} done after {quantities.time(took)}, {told}"
+    of_ranks = f"{quantities.count(done)} of {quantities.counted(ranks, 'rank')} came to their end"
     return f"{traffic}: {of_ranks}{f', the last after {quantities.time(last)}' if done else ''}; {told}"
 
 

@@ -162,3 +162,12 @@ def count(value: float) -> str:
     '14 800'
     """
     return f"{value:,.0f}".replace(",", " ")
+
+
+def counted(value: int, word: str) -> str:
+    """A count of something, in the singular if it is one.
+
+    >>> counted(1, "run"), counted(14800, "run")
+    ('1 run', '14 800 runs')
+    """
+    return f"{count(value)} {word}{'' if value == 1 else 's'}"

@@ -14,10 +14,13 @@ from backwater.analysis import gpcnet, gpcnet_blame, gpcnet_profile, gpcnet_tabl
 from backwater.analysis.gpcnet import Measured
 from backwater.common import atomic_files
 from backwater.common.late import pl
-from backwater.errors import UsageError
+from backwater.errors import UsageError, require_folder
 from backwater.experiments import comparison
 from backwater.experiments.executor import Job
 from backwater.experiments.store import Store
+from backwater.io.importing import networks
+from backwater.io.importing.profiles import PROFILE, line_rate, unlike
+from backwater.io.importing.workloads import Place
 from backwater.results import Results, measures
 from backwater.results.measures import of_kind
 from backwater.scenario import schemes, topologies
@@ -41,38 +44,73 @@ def shipped() -> Path:
     raise UsageError(f"scenarios/{SHIPPED} was not found; run this in the checkout, or name a scenario file")
 
 
+def name_of(file: Path, topology: str | None) -> str:
+    """What results are called: by the scenario's file, and by the network that takes the place of its own."""
+    return Path(file if topology is None else topologies.named(str(file), _word(topology))).stem
+
+
+def _word(topology: str) -> str:
+    """A network in the name of a folder."""
+    return Path(topology).stem if Path(topology).exists() else re.sub(r"[^\w.-]+", "-", topology)
+
+
 def found_schemes(
     file: Path,
-    topology: Path | None,
+    place: Place,
     overrides: Sequence[str],
     only: Sequence[str],
+    root: Path,
     *,
     quick: bool,
     alone: bool = False,
     blame: bool = False,
-) -> tuple[list[Scheme], list[str]]:
-    """The schemes that are run, checked, and a sentence on each that is left out.
+) -> tuple[list[Scheme], list[str], bool]:
+    """The schemes that are run, checked, what the user should know, and whether a scheme is left out.
 
-    `alone`: the congestors without any test. `blame`: with what the ground truth needs.
+    `alone`: the congestors without any test. `blame`: with what the ground truth needs. `root`: the folder of the
+    results, where files are kept that a network is made of.
 
     On another network a scheme that was not asked for by name may not fit: its buffers may be too small for longer
     links. Raises UsageError for a scenario without GPCNeT.
     """
     scenario = Scenario.load(file)
-    given = list(overrides)
-    if topology is not None:
+    given, notes = list(overrides), list[str]()
+    if place.topology is None and (place.lfts or place.delay):
+        raise UsageError("--lfts and --delay are of the network that --topology names; name one")
+    if place.topology is not None:
         # Hosts have other names in another network; GPCNeT runs on all of them. What the user sets comes last.
         names = of_kind(scenario.resolve(overrides), "gpcnet")
-        scenario = topologies.on(scenario, topology)
+        scenario, notes = _on(scenario, place, place.topology, overrides, root)
         given = [*(f"traffic.{name}.hosts=*" for name in names), *given]
     entry = _entry(scenario, given)
     before = gpcnet_profile.quick(entry) if quick else []
     if alone:
         before += gpcnet_profile.alone(entry, scenario.resolve(given)["run"].get("until"))
     given = [*before, *(gpcnet_blame.PROBES if blame else ()), *given]
-    if topology is None or only:
-        return schemes.of(scenario, given, only), []
-    return _that_fit(scenario, given)
+    if place.topology is None or only:
+        return schemes.of(scenario, given, only), notes, False
+    found, left_out = _that_fit(scenario, given)
+    return found, notes + left_out, bool(left_out)
+
+
+def _on(
+    scenario: Scenario, place: Place, topology: str, overrides: Sequence[str], root: Path
+) -> tuple[Scenario, list[str]]:
+    """The scenario on another network, and what the user should know of that."""
+    profile = scenario.resolve(overrides)["profile"]
+    made: dict[str, str] = {}
+    found = networks.network_of(topology, line_rate(profile), made, lfts=place.lfts, delay=place.delay)
+    lines, notes = found.lines, list(found.notes)
+    for name, text in made.items():
+        require_folder(root / "network", "--out")
+        atomic_files.write_text(root / "network" / name, text)
+        lines = lines.replace(json.dumps(name), json.dumps(str((root / "network" / name).absolute())))
+    facts = networks.facts(found.lines, made)
+    if facts is not None:
+        notes += unlike(profile, (facts["slowest_link_bps"], facts["fastest_link_bps"]))
+    if found.profile not in (PROFILE, profile):
+        notes.append(f"profile {profile} stays that of the scenario; --set profile={found.profile} fits the network")
+    return topologies.on(scenario, _word(topology), lines), [f"note: {note}" for note in notes]
 
 
 def _that_fit(scenario: Scenario, overrides: Sequence[str]) -> tuple[list[Scheme], list[str]]:

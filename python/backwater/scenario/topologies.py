@@ -12,14 +12,16 @@ from backwater.errors import UsageError
 from backwater.scenario.scenario import Scenario
 
 
-def on(scenario: Scenario, file: Path) -> Scenario:
-    """The scenario with the network of `file`: a TOML file with a [topology], or a topology.txt of the HPCC simulator.
+def on(scenario: Scenario, name: str, lines: str) -> Scenario:
+    """The scenario with the network of these lines, a [topology], which is called `name`."""
+    text = "".join([*_lines(scenario.text, inside=False), "\n", lines])
+    return Scenario(text, named(scenario.origin, name), scenario.base_dir)
 
-    Raises UsageError for a file that is neither.
-    """
-    section = _section(file)
-    name = f"{Path(scenario.origin).stem}-on-{file.stem}{Path(scenario.origin).suffix}"
-    return Scenario("".join([*_lines(scenario.text, inside=False), "\n", section]), name, scenario.base_dir)
+
+def named(origin: str, name: str) -> str:
+    """What a scenario of `origin` is called on another network."""
+    file = Path(origin)
+    return f"{file.stem}-on-{name}{file.suffix}"
 
 
 def alone(file: Path) -> str:
@@ -27,34 +29,22 @@ def alone(file: Path) -> str:
 
     Raises UsageError for a file without one.
     """
-    section = _section(file)
-    if file.suffix != ".toml":
-        return section
-    kept: list[str] = []
-    within = False
-    for line in Scenario.load(file).text.splitlines(keepends=True):
-        header = _HEADER.fullmatch(line.strip())
-        within = header[1] == "topology" if header is not None else within
-        kept.append(line if within else "\n")
-    return "".join(kept)
-
-
-def _section(file: Path) -> str:
     text = Scenario.load(file).text
     if file.suffix != ".toml":
         return f'[topology]\nkind = "hpcc"\nfile = {json.dumps(str(file.absolute()))}\n'
     try:
         topology = tomllib.loads(text).get("topology")
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"--topology {file}: {error}") from None
-    found = "".join(_lines(text, inside=True))
-    if not isinstance(topology, dict) or not found:
-        raise UsageError(f"--topology {file}: it has no [topology]; name a TOML file that has one, or a topology.txt")
-    # What it names stands beside the file that is read.
-    named = {key: file.absolute().parent / str(topology[key]) for key in ("file", "table") if key in topology}
-    kept = [line for line in found.splitlines(keepends=True) if line.partition("=")[0].strip() not in named]
-    places = "".join(f"{key} = {json.dumps(str(path))}\n" for key, path in named.items())
-    return f"{kept[0]}{places}{''.join(kept[1:])}"
+        raise UsageError(f"{file}: {error}") from None
+    if not isinstance(topology, dict) or not any(_lines(text, inside=True)):
+        raise UsageError(f"{file} has no [topology]; name a TOML file that has one, or a topology.txt")
+    kept: list[str] = []
+    within = False
+    for line in text.splitlines(keepends=True):
+        header = _HEADER.fullmatch(line.strip())
+        within = header[1] == "topology" if header is not None else within
+        kept.append(line if within else "\n")
+    return "".join(kept)
 
 
 def _lines(text: str, *, inside: bool) -> Iterator[str]:

@@ -83,10 +83,20 @@ class Blame:
 
     @cached_property
     def feeding(self) -> pl.DataFrame:
-        """Per root and flow what it sent through the root's long queue."""
+        """Per root and flow what it sent through the root's long queue.
+
+        With the `role` of the ranks at its source, where its traffic entry has several roles and the host one of them.
+        """
         found = self._named(crowding.feeding(self.crowding), "root", "root_port")
         names = tables.read(self.results, "flows", ["flow", "traffic", "src", "dst"])
-        return found.join(names, on="flow", how="left", maintain_order="left")
+        named = found.join(names, on="flow", how="left", maintain_order="left")
+        if not self.results.has("ranks"):
+            return named.with_columns(role=pl.lit(None, pl.String))
+        ranks = tables.read(self.results, "ranks", ["traffic", "node", "role"])
+        several = pl.col("role").n_unique().over("traffic") > 1
+        places = ranks.filter(several).group_by("traffic", src="node").agg(pl.col("role").unique())
+        roles = places.filter(pl.col("role").list.len() == 1).with_columns(pl.col("role").list.first())
+        return named.join(roles, on=["traffic", "src"], how="left", maintain_order="left")
 
     @cached_property
     def waits(self) -> pl.DataFrame:

@@ -139,7 +139,7 @@ def _feeding(feeding: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
         for row in rows.head(limit).to_dicts():
             table.add_row(
                 row["root_port"],
-                row["traffic"],
+                ", ".join(filter(None, (row["traffic"], row["role"]))),
                 quantities.count(row["flows"]),
                 quantities.count(row["packets"]),
                 percent(row["share"]),
@@ -152,16 +152,16 @@ def _feeding(feeding: pl.DataFrame, roots: pl.DataFrame, limit: int) -> Table:
 
 
 def by_traffic(feeding: pl.DataFrame) -> pl.DataFrame:
-    """Flows that fed roots, by root and traffic entry, the largest share first; with the largest flows of each."""
+    """Flows that fed roots, by root, traffic entry and role, the largest share first; with their largest flows."""
     shares = (100 * pl.col("share")).round(1)
     named = pl.format("{}: {} → {}, {} %", "flow", "src", "dst", shares)
     largest = named.sort_by("sent_bytes", "flow", descending=[True, False]).head(_LARGEST)
-    grouped = feeding.group_by("root", "root_port", "traffic").agg(
+    grouped = feeding.group_by("root", "root_port", "traffic", "role").agg(
         pl.len().alias("flows"),
         pl.col("packets", "sent_bytes", "ce_packets", "share").sum(),
         largest=largest,
     )
-    return grouped.sort("root", "share", "traffic", descending=[False, True, False])
+    return grouped.sort("root", "share", "traffic", "role", descending=[False, True, False, False])
 
 
 def _victims(blame: Blame, limit: int) -> Iterator[Table | str]:

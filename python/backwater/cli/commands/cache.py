@@ -31,7 +31,7 @@ def info(*, cache: Path | None = None, json_: Json = False) -> None:
         if json_:
             print(json.dumps({"folder": str(kept.folder), "runs": len(entries), "bytes": size}))
         else:
-            print(f"{kept.folder}: {quantities.count(len(entries))} runs, {quantities.size(size)}")
+            print(f"{kept.folder}: {quantities.counted(len(entries), 'run')}, {quantities.size(size)}")
 
 
 def clear(
@@ -56,4 +56,4 @@ def clear(
         if json_:
             print(json.dumps({"folder": str(kept.folder), "removed": count, "bytes": freed}))
         else:
-            print(f"{kept.folder}: removed {quantities.count(count)} runs, {quantities.size(freed)}")
+            print(f"{kept.folder}: removed {quantities.counted(count, 'run')}, {quantities.size(freed)}")

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from backwater.analysis import gpcnet as metrics
-from backwater.analysis import gpcnet_blame, gpcnet_profile, gpcnet_tables, pictures, throttle
+from backwater.analysis import gpcnet_blame, gpcnet_profile, gpcnet_tables, pictures, roles, throttle
 from backwater.analysis.blame import NEEDED, Blame, report
 from backwater.analysis.gpcnet import Measured
 from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
+from backwater.cli.commands.import_ import Delay, Tables
 from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Count, Flag, Format, Json, Seed, Set, Width
 from backwater.common import codes, terminal
@@ -22,6 +23,7 @@ from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import comparison, gpcnet_runs
 from backwater.experiments.executor import Job
 from backwater.experiments.store import RunFolders
+from backwater.io.importing.workloads import Place
 from backwater.results import Results
 from backwater.scenario import schemes as lists
 
@@ -33,10 +35,13 @@ def gpcnet(
     what: Path | None = None,
     /,
     *,
-    topology: Path | None = None,
+    topology: str | None = None,
+    lfts: Tables = None,
+    delay: Delay = None,
     schemes: str | None = None,
     quick: Flag = False,
     blame: Flag = False,
+    top: Count = _TOP,
     congestors_alone: Flag = False,
     set_: Set = None,
     seeds: Count = 1,
@@ -61,8 +66,9 @@ def gpcnet(
         A scenario file with traffic of kind gpcnet, or a folder with results of one; scenarios/gpcnet.toml of the
         checkout if not given.
     topology
-        Another network: a TOML file whose [topology] is taken, or a topology.txt of the HPCC simulator. GPCNeT then
-        runs on all of its hosts; schemes that do not fit it, unless asked for by name, are left out.
+        Another network: a TOML file whose [topology] is taken, a .topo file of htsim, a topology file of the HPCC
+        simulator, what ibnetdiscover prints, or a kind with its keys, such as "fat-tree k=8". GPCNeT then runs on all
+        of its hosts; schemes that do not fit it, unless asked for by name, are left out. The profile stays.
     schemes
         Only these of the file's schemes: `none,PFT`.
     quick
@@ -70,6 +76,8 @@ def gpcnet(
     blame
         Record the ground truth, and print under each scheme which ports were congestion roots, and who fed them:
         congestors of which kind, or tests. Costs space: see probe.budget.
+    top
+        With --blame, how many roots to print, and how many rows for each.
     congestors_alone
         Run no tests, only the congestors, all kinds at the same time, for 1 ms if run.until says nothing else.
     set_
@@ -96,11 +104,26 @@ def gpcnet(
     """
     plot, paper = pictures.to_plot(plot, format_, width)
     if what is not None and what.is_dir():
-        if topology or schemes or quick or congestors_alone or set_ or seed is not None or seeds != 1 or out or jobs:
+        if (
+            topology
+            or lfts
+            or delay
+            or schemes
+            or quick
+            or congestors_alone
+            or set_
+            or seed is not None
+            or seeds != 1
+            or out
+            or jobs
+        ):
             raise UsageError(f"{what} is a folder of results, which are only shown; options for runs need a scenario")
-        return _show(gpcnet_runs.of_folder(what), None, plot, paper, verbose=verbose, blame=blame, as_json=json_)
+        return _show(
+            gpcnet_runs.of_folder(what), None, plot, paper, verbose=verbose, blame=blame, top=top, as_json=json_
+        )
     asked = {"quick": quick, "alone": congestors_alone, "blame": blame}
-    todo, kept, left_out = _plan(what, topology, schemes, set_ or [], seeds, seed, out, asked)
+    place = Place(topology, lfts=lfts, delay=delay)
+    todo, kept, left_out = _plan(what, place, schemes, set_ or [], seeds, seed, out, asked)
     outcomes = run_missing(
         [job for by_scheme in todo.values() for job in by_scheme.values()],
         kept,
@@ -109,7 +132,7 @@ def gpcnet(
         warned=True,
     )
     complete = gpcnet_runs.complete(todo, kept)
-    shown = {"verbose": verbose, "blame": blame, "as_json": json_}
+    shown: dict[str, Any] = {"verbose": verbose, "blame": blame, "top": top, "as_json": json_}
     code = _show(complete, kept.root, plot, paper, **shown) if complete else Exit.OK
     failed.raise_first(outcomes)
     if any(outcome.interrupted for outcome in outcomes):
@@ -122,7 +145,7 @@ def gpcnet(
 
 def _plan(
     what: Path | None,
-    topology: Path | None,
+    place: Place,
     only: str | None,
     overrides: Sequence[str],
     seeds: int,
@@ -133,18 +156,18 @@ def _plan(
     """What is to be run and where its results go, checked before anything runs; and whether a scheme is left out."""
     file = what or gpcnet_runs.shipped()
     names = [name.strip() for name in only.split(",") if name.strip()] if only is not None else []
-    found, left_out = gpcnet_runs.found_schemes(file, topology, overrides, names, **asked)
-    for line in [*left_out, *(f"note: {sentence}" for sentence in lists.told(found, overrides))]:
-        print(line, file=sys.stderr)
-    words = [Path(found[0].scenario.origin).stem, *(word for word in ("quick", "alone") if asked[word])]
+    words = [gpcnet_runs.name_of(file, place.topology), *(word for word in ("quick", "alone") if asked[word])]
     root = out or Path("results/gpcnet") / "-".join(words)
+    found, notes, left_out = gpcnet_runs.found_schemes(file, place, overrides, names, root, **asked)
+    for line in notes:
+        print(line, file=sys.stderr)
     needed = gpcnet_runs.NEEDED_ALONE if asked["alone"] else gpcnet_runs.NEEDED
     kept = RunFolders(root, (*needed, *(NEEDED if asked["blame"] else ())))
     todo = comparison.plan(found, lists.numbers(found, seed, seeds), kept)
     if len(found) > 1:
         comparison.check_traffic(found, next(iter(todo)))
     require_folder(root, "--out")
-    return todo, kept, bool(left_out)
+    return todo, kept, left_out
 
 
 def _show(
@@ -155,6 +178,7 @@ def _show(
     *,
     verbose: bool,
     blame: bool,
+    top: int,
     as_json: bool,
 ) -> int:
     """Print everything, write what `root` and `plot` ask for."""
@@ -167,11 +191,18 @@ def _show(
     if plot is not None:
         written.append(paper.draw("gpcnet_picture", runs, measured, plot))
     caveats = {name: _caveats(seeds, measured[name]) for name, seeds in runs.items()}
+    where = roles.of(first)
     truths = {name: Blame(seeds[0]) for name, seeds in runs.items()} if blame else {}
     if as_json:
         rows = gpcnet_runs.rows(runs, measured)
         ranks = {name: _finite(gpcnet_tables.geometric_mean(seeds)) for name, seeds in measured.items()}
-        told: dict[str, Any] = {"profile": profile, "rows": rows, "geometric_mean": ranks, "caveats": caveats}
+        told: dict[str, Any] = {
+            "profile": profile,
+            "ranks": where,
+            "rows": rows,
+            "geometric_mean": ranks,
+            "caveats": caveats,
+        }
         if blame:
             told["blame"] = {
                 name: {**report.values(truth, _BIN_PS), "roles": gpcnet_blame.values(truth)}
@@ -180,6 +211,7 @@ def _show(
         print(json.dumps(told, indent=2))
     else:
         console = terminal.stdout()
+        console.say(gpcnet_tables.places(first.meta["scenario"].get("profile"), where), soft_wrap=True)
         for name, seeds in measured.items():
             over = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
             console.say(f"\n{name}{over}", style="bold")
@@ -191,15 +223,15 @@ def _show(
             console.print(table)
         for name, truth in truths.items():
             console.say(f"\nBlame under {name}, seed {runs[name][0].meta['seed']}", style="bold")
-            for part in [*report.report(truth, _TOP), gpcnet_blame.table(truth)]:
+            for part in [*report.report(truth, top), gpcnet_blame.table(truth)]:
                 console.say(part)
         console.print("What of GPCNeT this is:", style="bold")
         console.say("\n".join(f"  {line}" for line in profile), soft_wrap=True)
         for name, kept in runs.items():
             console.say(f"{name}: {kept[0].folder}", soft_wrap=True)
         if any(throttle.applies(seeds[0]) for seeds in runs.values()):
-            where = root or next(seeds[0].folder for seeds in runs.values() if throttle.applies(seeds[0]))
-            console.print(f"which NICs were throttled: backwater throttle {where}", highlight=False, soft_wrap=True)
+            shown = root or next(seeds[0].folder for seeds in runs.values() if throttle.applies(seeds[0]))
+            console.print(f"which NICs were throttled: backwater throttle {shown}", highlight=False, soft_wrap=True)
         if written:
             console.say(f"written: {', '.join(map(str, written))}", soft_wrap=True)
     return Exit.CAVEATS if any(caveats.values()) else Exit.OK

@@ -23,7 +23,8 @@ def run_missing(
     batch = Batch(list(jobs), kept)
     every, missing = len(batch.mine()), batch.missing()
     if not quiet:
-        print(f"{every} {what}, {every - len(missing)} of them already done", file=sys.stderr)
+        counted = what.replace("runs", "run", 1) if every == 1 else what
+        print(f"{every} {counted}, {every - len(missing)} of them already done", file=sys.stderr)
         if warned:
             estimate_tables.say_if_long(missing, workers)
     batch.run(missing, partial(run_jobs, workers=workers), partial(watching, quiet=quiet))

@@ -13,7 +13,7 @@ from backwater.analysis import pictures
 from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Flag, Format, Json, Set, Width
-from backwater.common import terminal
+from backwater.common import quantities, terminal
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import estimate_tables, estimates, sweep_pictures
 from backwater.experiments import sweep_file as plans
@@ -139,7 +139,10 @@ def _require_sense(*, gather: bool, shard: Shard | None, no_cache: bool) -> None
 def _tell(found: Sweep, shard: Shard | None, done: int, missing: int) -> None:
     of = f" of {len(found.jobs)}" if shard else ""
     name = f"shard {shard.one}/{shard.of}: " if shard else ""
-    print(f"{name}{done + missing}{of} runs: {done} from the cache, {missing} to do", file=sys.stderr)
+    print(
+        f"{name}{done + missing}{of} run{'' if done + missing == 1 else 's'}: {done} from the cache, {missing} to do",
+        file=sys.stderr,
+    )
     if found.store.damaged:
         damaged = len(found.store.damaged)
         print(f"note: {damaged} damaged in the cache ({found.store.folder}), done again", file=sys.stderr)
@@ -160,7 +163,10 @@ def _dry(found: Sweep, shard: Shard | None, missing: Sequence[Job], jobs: int | 
         return Exit.OK
     for job in runs:
         print(f"{'to do ' if job.key in still else 'cached'}  {job.label}")
-    print(f"{len(mine)} runs: {len(mine) - len(still)} in the cache, {len(still)} to do", file=sys.stderr)
+    print(
+        f"{quantities.counted(len(mine), 'run')}: {len(mine) - len(still)} in the cache, {len(still)} to do",
+        file=sys.stderr,
+    )
     if missing:
         print(
             estimate_tables.sum_line(estimate_tables.work(missing, jobs, estimates.pace(), drawn=shard is None)),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from backwater.common.quantities import counted
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, mpi_folding, mpi_records
 from backwater.io.importing.mpi_matching import Matched, Requests, finished, match, received
@@ -110,7 +111,7 @@ def load(
     body = (f"rank {number} {line}" for number, own in enumerate(folded) for line in own.lines)
     text = "\n".join([*head, *names.groups(), *body]) + "\n"
     holds = (
-        f"{len(ranks)} ranks, {sum(traced.calls.values())} calls, {sum(traced.bytes.values())} B; "
+        f"{counted(len(ranks), 'rank')}, {sum(traced.calls.values())} calls, {sum(traced.bytes.values())} B; "
         f"{traced.computing / 1e6 / len(ranks):.3f} ms of computing per rank"
     )
     return (place or Place()).scenario("app.program", text, "program", holds, notes, str(folder)), traced

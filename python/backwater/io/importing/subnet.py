@@ -51,7 +51,7 @@ def topology(
     lines += [f"hosts = {value_text(hosts)}", f"switches = {value_text(switches)}", "links = ["]
     lines += [f"    {value_text({'a': a, 'b': b, 'rate': _rate(rate), 'delay': delay})}," for a, b, rate in cables]
     lines.append("]")
-    notes.append(f"the files have no lengths of cables: {delay} for each; --delay says another time")
+    notes.append(f"the files have no lengths of cables: {delay} for each; --delay takes another time")
     profile = next((name for gbps, name in PROFILES.items() if usual <= gbps * 10**9), "xdr")
     return "\n".join(lines) + "\n", made, profile, notes
 

@@ -9,13 +9,14 @@ import made_results
 import numpy as np
 import polars as pl
 import pytest
-from backwater import Results
+from backwater import Results, _core
 from backwater.analysis.blame import report
 from backwater.errors import UsageError
 from backwater.view import network, spans, truth
 from backwater.view.collect import packed
 from backwater.view.encode import Columns, pack
 from backwater.view.page import differences, differing
+from plain_star import scenario
 from view_reader import Shown, read
 
 if TYPE_CHECKING:
@@ -368,6 +369,17 @@ def test_flows_that_the_page_does_not_list_are_in_what_it_tells_of_all(
     # All that was received, over the time of the run; the collective moves 24 messages of 100 KB.
     assert mean * end_us / 8 == pytest.approx(24 * 100_000, rel=1e-3)
     assert max(found.columns["load.flows"]) == pytest.approx(4, rel=1e-6)
+
+
+def test_queue_pairs_of_ranks_rest_between_messages_and_have_no_mean_rate(tmp_path: Path) -> None:
+    calls = ["0 send to 1 bytes 1000", "1 recv from 0 bytes 1000"]
+    lines = ["backwater-program 1", "ranks 2", *(f"rank {call}" for call in [*calls, "0 compute 100us", *calls])]
+    (tmp_path / "app.program").write_text("\n".join(lines) + "\n")
+    entry = '[[traffic]]\nname = "app"\nkind = "program"\nfile = "app.program"\n'
+    _core.Scenario(scenario(entry), "c.toml", tmp_path, ()).run(tmp_path / "run")
+    found = read(packed(Results(tmp_path / "run")))
+    assert set(found.columns["load.mbps"]) == {0}
+    assert max(found.columns["load.flows"]) > 0
 
 
 def test_two_runs_say_in_which_settings_they_differ_what_happens_first(tmp_path: Path) -> None:

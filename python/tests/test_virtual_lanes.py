@@ -104,7 +104,7 @@ def test_a_table_that_cannot_show_all_ports_has_fewer_of_them_where_each_has_sev
     assert len(tables.busiest_ports(lanes, 6)) == 4
     title = tables.ports_title(lanes, 4)
     assert title.startswith(
-        "4 of the 7 egress ports in use, a row for each virtual lane that they send in: the first by time OFF"
+        "The first 4 of 7 egress ports in use, a row for each virtual lane that they send in, by time OFF"
     )
 
 

@@ -255,7 +255,8 @@ def _never_off(results: Results) -> list[str]:
     without = "no port ran out of credits" if credits_hold else "no PAUSE"
     peak = meta["totals"].get("peak_ingress")
     if peak is None:
-        return [f"{without}: no switch held a packet"]
+        # Ingress buffers are looked at once in that time.
+        return [f"{without}: no packet stayed in a switch for longer than the shortest link takes"]
     peer, node = reversed(peak["port"].split("->"))
     if credits_hold:
         limit = f" of {switch['credits']['buffer']}"

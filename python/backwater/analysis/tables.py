@@ -205,7 +205,7 @@ def ports_title(results: Results, shown: int) -> str:
     *worth, last = [name for name in _worth() if name != "congestion" or _detector(results) != "none"]
     probed = ", with those that probe.ports names" if _probed(results) else ""
     by = f"by {', '.join(worth)} and {last}"
-    return f"{shown} of the {total} egress ports in use{each}: the first {by}, switches before hosts{probed}"
+    return f"The first {shown} of {total} egress ports in use{each}, {by}; switches before hosts{probed}"
 
 
 def no_port(results: Results) -> str:

@@ -11,7 +11,7 @@ from backwater.analysis.blame import NEEDED, Blame
 from backwater.analysis.blame.tables import cut, read
 from backwater.common import codes
 from backwater.common.late import np, pl
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.results.folder import RECORDED_BY
 from backwater.view import flows, lanes, network, series, spans, summary, truth
 from backwater.view.encode import Columns, pack
@@ -85,7 +85,7 @@ def packed(
     series.add_rates(run.columns, results, run.tick_ps)
     listed, total = flows.chosen(results, blame)
     traffic = flows.add(run.columns, listed, blame, run.tick_ps)
-    if listed.height < total:
+    if listed.height < total or measures.programs(results.meta["scenario"]):
         series.add_load(run.columns, results, end_ps, run.tick_ps)
     jobs = lanes.of(results, end_ps)
     jobs.add(run.columns, run.tick_ps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backwater.analysis.blame.tables import read
 from backwater.common.late import NDArray, np, pl
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.view.encode import Columns
 from backwater.view.network import Network, key_of
 
@@ -99,12 +99,17 @@ def add_rates(columns: Columns, results: Results, tick_ps: int) -> None:
 
 
 def add_load(columns: Columns, results: Results, end_ps: int, tick_ps: int) -> None:
-    """Put into the columns how many flows were under way in each bin, and what they moved at their mean rates."""
-    wanted = ["start_ps", "finish_ps", "received_bytes"]
+    """Put into the columns how many flows were under way in each bin, and what they moved at their mean rates.
+
+    Queue pairs of ranks rest between messages: a mean rate would say that they send all the time.
+    """
+    wanted = ["traffic", "start_ps", "finish_ps", "received_bytes"]
     frame = read(results, "flows", wanted).filter(pl.col("start_ps") < end_ps)
     start = frame["start_ps"].cast(pl.Float64).to_numpy()
     end = frame["finish_ps"].fill_null(end_ps).cast(pl.Float64).to_numpy()
     edges = np.linspace(0, end_ps, BINS + 1)
+    moved = pl.when(pl.col("traffic").is_in(measures.programs(results.meta["scenario"]))).then(0)
+    frame = frame.with_columns(received_bytes=moved.otherwise("received_bytes"))
     mbps = frame["received_bytes"].cast(pl.Float64).to_numpy() * 8e6 / np.maximum(end - start, 1)
     width = end_ps / BINS
     for name, weight in (("flows", np.ones_like(start)), ("mbps", mbps)):

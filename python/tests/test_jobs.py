@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from backwater import Results, _core
-from backwater.analysis import jobs
+from backwater.analysis import jobs, run_notes
 from backwater.cli import main
 from backwater.common import quantities
 from backwater.errors import Exit
@@ -126,6 +126,18 @@ def test_listed_hosts_are_given_before_others_choose(tmp_path: Path) -> None:
     entries = job("free", "ranks = 3") + job("listed", 'placement = ["h2", "h[0-1]"]')
     free, listed = jobs.of(run(tmp_path, entries))
     assert (free.hosts, listed.hosts) == (["h3", "h4", "h5"], ["h2", "h0", "h1"])
+
+
+def test_a_job_that_names_hosts_of_another_one_is_noted(tmp_path: Path) -> None:
+    entries = job("first", 'hosts = "h[0-4]"') + job("second", 'hosts = ["h[3-5]", "h7"]')
+    results = run(tmp_path, entries)
+    assert jobs.of(results)[1].hosts == ["h5", "h7"]
+    told = [str(line) for line in run_notes.remarks(results)]
+    says = "job second has no rank at 2 of the hosts that it names, such as h3: first has them"
+    assert f"note[hosts-taken]: {says}" in told
+    # Who says how many ranks it is to have takes those that are free.
+    counted = run(tmp_path, entries.replace('hosts = ["h[3-5]"', 'ranks = 2\nhosts = ["h[3-5]"'))
+    assert not any("hosts-taken" in str(line) for line in run_notes.remarks(counted))
 
 
 def test_random_ranks_are_drawn_by_the_seed(tmp_path: Path) -> None:

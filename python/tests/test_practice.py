@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from backwater.cli import main
 from backwater.errors import Exit
-from backwater.scenario import practice, rails
+from backwater.scenario import placement, practice
 from backwater.scenario.practice import Advice
 from backwater.scenario.scenario import Scenario
 
@@ -163,7 +163,7 @@ def test_a_ring_of_packed_ranks_leaves_its_rail_at_every_hop(keys: str, kept: bo
         assert all(one.good for one in again if one.rule == "rings on rails")
         scenario = Scenario(text, "rails.toml", Path())
         meta = {"scenario": scenario.resolve(()), "network": json.loads(scenario.read(()).topology())["network"]}
-        assert rails.leaving(meta["scenario"], meta["network"]) == ["train"]
+        assert placement.leaving(meta["scenario"], meta["network"]) == ["train"]
 
 
 def test_only_rings_are_looked_at() -> None:
@@ -174,4 +174,4 @@ def test_only_rings_are_looked_at() -> None:
 
 def _leaving(text: str) -> list[str]:
     scenario = Scenario(text, "rails.toml", Path())
-    return rails.leaving(scenario.resolve(()), json.loads(scenario.read(()).topology())["network"])
+    return placement.leaving(scenario.resolve(()), json.loads(scenario.read(()).topology())["network"])

@@ -17,6 +17,9 @@ from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.results import Results, measures
 
+#: A job that takes less than so many times what it takes alone is said to, with why that may be.
+_FASTER = 0.995
+
 
 @dataclass(frozen=True)
 class StepMeasured:
@@ -219,6 +222,8 @@ def lines(found: Sequence[Measured], others: bool) -> list[str]:
             told += f"; ideal {quantities.time(job.ideal_ps)}, {times} times that"
         if job.alone_ps and job.slowdown:
             told += f"; alone {quantities.time(job.alone_ps)}, slowdown {quantities.three_digits(job.slowdown)}"
+            if job.slowdown < _FASTER:
+                told += ", as alone its packets met other queues and marks"
         elif not others:
             told += "; it was alone"
         made.append(told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backwater.analysis import collectives, critical, gpcnet, jobs, put_notes, roles, tables, throttle
@@ -13,7 +13,7 @@ from backwater.errors import UsageError
 from backwater.results import Results, measures
 from backwater.results.flow_expressions import nearest_rank
 from backwater.results.measures import has_others
-from backwater.scenario import rails
+from backwater.scenario import placement
 
 
 def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[str]:
@@ -40,7 +40,9 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += codes.told(meta)
     lines += codes.told(meta, "note")
     lines += _rings(meta)
-    lines += jobs.lines(jobs.of(results, alone), has_others(results))
+    ran = jobs.of(results, alone)
+    lines += _taken(meta, ran)
+    lines += jobs.lines(ran, has_others(results))
     lines += _applications(results, alone)
     lines += roles.waits(results)
     lines += collectives.lines(collectives.of(results, alone), has_others(results))
@@ -62,7 +64,22 @@ def _rings(meta: Mapping[str, Any]) -> list[Remark]:
     told = 'every hop of its ring goes from rail to rail by a spine, as NVLink is not simulated; placement = "rails"'
     return [
         Remark("note", "ring-leaves-rail", f"job {name}: {told} numbers its ranks along the rails")
-        for name in rails.leaving(meta["scenario"], meta["network"])
+        for name in placement.leaving(meta["scenario"], meta["network"])
+    ]
+
+
+def _taken(meta: Mapping[str, Any], ran: Sequence[jobs.Measured]) -> list[Remark]:
+    """Hosts that a job names and does not have."""
+    return [
+        Remark(
+            "note",
+            "hosts-taken",
+            f"job {name} has no rank at {quantities.count(len(hosts))} of the hosts that it names, such as {hosts[0]}: "
+            f"{other} has them",
+        )
+        for name, other, hosts in placement.taken(
+            meta["scenario"], meta["network"], {one.job: one.hosts for one in ran}
+        )
     ]
 
 

@@ -129,6 +129,13 @@ _OF_COMMANDS = (
         'Set placement = "rails" in the job, or hosts on one rail.',
     ),
     Code(
+        "hosts-taken",
+        "note",
+        "A job names hosts that another job has.",
+        "A host has ranks of one job: the job that is first in the file gets it, and this one has fewer ranks.",
+        "Name other hosts, give ranks, or set share = true.",
+    ),
+    Code(
         "no-tests",
         "note",
         "GPCNeT's impact factors cannot be computed of a run.",

@@ -14,7 +14,7 @@ from typing import Any
 
 from backwater import _core
 from backwater.common import quantities
-from backwater.scenario import rails
+from backwater.scenario import placement
 from backwater.scenario.presets import presets
 from backwater.scenario.scenario import Scenario
 
@@ -315,7 +315,7 @@ def _rails(looked: _Looked) -> Iterator[Advice]:
     if looked.settings["topology"].get("kind") != "rail" or not looked.settings.get("job"):
         return
     source = "NVIDIA DGX SuperPOD reference architecture: rails join GPUs of one number, NVLink those of a server"
-    found = rails.leaving(looked.settings, looked.facts["network"])
+    found = placement.leaving(looked.settings, looked.facts["network"])
     told = "rings of jobs stay on their rails"
     if found:
         told = f"every hop of a ring of {', '.join(found)} goes from rail to rail by a spine; NVLink is not simulated"

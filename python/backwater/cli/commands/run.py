@@ -287,7 +287,8 @@ def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Ma
             console.say(line)
         score = mark_scores.of(run)
         if score is not None:
-            console.say(report.score_line(score, threshold.text(run)))
+            line = report.score_line(score, threshold.text(run))
+            console.say(f"{line} (what these are: backwater blame {run.folder})")
     if len(runs) > 1:
         console.print(tables.seeds_table(runs))
     else:

@@ -1,4 +1,4 @@
-"""Rings of jobs on a network of rails: whether neighbours are at one switch, as NVLink would have it."""
+"""Where the ranks of jobs are: rings that leave their rails, and hosts that a job names and another one has."""
 
 from __future__ import annotations
 
@@ -17,20 +17,48 @@ def leaving(settings: Mapping[str, Any], network: Mapping[str, Any]) -> list[str
     """
     if settings["topology"].get("kind") != "rail":
         return []
-    nodes = network["nodes"]
-    hosts = [name for name, role in zip(nodes["name"], nodes["role"], strict=True) if role == "host"]
+    hosts = _hosts(network)
     return [job["name"] for job in settings.get("job", []) if _leaves(job, hosts)]
+
+
+def taken(
+    settings: Mapping[str, Any], network: Mapping[str, Any], has: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Each job that is to have all hosts that it names, who else has some of them, and which.
+
+    `has` are the hosts of each job.
+    """
+    hosts = _hosts(network)
+    for job in settings.get("job", []):
+        if job.get("hosts") is None or job.get("ranks") is not None or job["name"] not in has:
+            continue
+        missing = [host for host in _named(job, hosts) or () if host not in set(has[job["name"]])]
+        for other, theirs in has.items():
+            if both := [host for host in missing if host in set(theirs)]:
+                yield job["name"], other, both
+
+
+def _hosts(network: Mapping[str, Any]) -> list[str]:
+    nodes = network["nodes"]
+    return [name for name, role in zip(nodes["name"], nodes["role"], strict=True) if role == "host"]
+
+
+def _named(job: Mapping[str, Any], hosts: Sequence[str]) -> Sequence[str] | None:
+    """The hosts that a job may have; None where it does not name them by their names."""
+    if job.get("hosts") is None:
+        return hosts
+    given = [job["hosts"]] if isinstance(job["hosts"], str) else job["hosts"]
+    if not (isinstance(given, list) and all(isinstance(one, str) for one in given)):
+        return None
+    return [name for name in hosts if any(_fits(one, name) for one in given)]
 
 
 def _leaves(job: Mapping[str, Any], hosts: Sequence[str]) -> bool:
     if job.get("placement", "packed") != "packed":
         return False
-    own = hosts
-    if job.get("hosts") is not None:
-        given = [job["hosts"]] if isinstance(job["hosts"], str) else job["hosts"]
-        if not (isinstance(given, list) and all(isinstance(one, str) for one in given)):
-            return False
-        own = [name for name in hosts if any(_fits(one, name) for one in given)]
+    own = _named(job, hosts)
+    if own is None:
+        return False
     rails = [int(name.rpartition(".")[2]) for name in own[: job.get("ranks")]]
     return any(_all_cross(step, rails) for step in job.get("step") or ())
 

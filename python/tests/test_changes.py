@@ -8,6 +8,7 @@ import pytest
 from backwater.analysis import collectives
 from backwater.analysis.blame import Blame
 from backwater.analysis.critical import brief
+from backwater.analysis.critical.brief import Brief
 from backwater.experiments.executor import Job, run_jobs
 from backwater.results import Results
 from backwater.scenario.scenario import Scenario
@@ -72,6 +73,20 @@ def test_the_longest_waits_of_a_critical_path_are_those_behind_the_incast(beside
     told = brief.line(beside, found)
     assert "are waits on its critical path." in told
     assert "in that of s->h3; storage filled" in told
+
+
+def test_causes_are_told_by_kind_with_ports_and_traffic(beside: Results) -> None:
+    paced = Brief("ring", 18 * 10**9, 12 * 10**9, "paced", 0.98, {"a->b": 0.6, "c->d": 0.4}, {})
+    assert brief.cause(beside, paced) == (
+        "98 % of the waits on its critical path are pacing by DCQCN, for marks of 2 ports, such as a->b (60 %)"
+    )
+    held = Brief("ring", 17 * 10**9, 10 * 10**9, "held", 0.83, {"s->h3": 0.9, "s->h2": 0.1}, {"storage": 1.0})
+    assert brief.line(beside, held) == (
+        "ring: 10.0 ms of its 17.0 ms (59 %) are waits on its critical path. 83 % of them are behind PAUSEs, 90 % of "
+        "these because of s->h3; only storage filled it."
+    )
+    none = Brief("ring", 17 * 10**9, 0, "", 0.0, {}, {})
+    assert brief.line(beside, none) == "ring: nothing on its critical path of 17.0 ms waited."
 
 
 def test_who_is_slow_already_alone_is_named(beside: Results) -> None:

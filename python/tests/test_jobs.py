@@ -75,6 +75,18 @@ def test_times_of_steps_add_up_to_that_of_the_job(tmp_path: Path) -> None:
     assert reduce.bus_bps == pytest.approx(8e12 * 80_000 / RING * 2 * 7 / 8)
 
 
+def test_the_page_has_thresholds_sizes_and_bus_bandwidths(tmp_path: Path) -> None:
+    told = summary.of(run(tmp_path, job("train", "iterations = 3")), {}, (8, 1), None)
+    settings = dict(told["settings"])
+    assert settings["jobs"] == "train: 3 times compute 5us, all-reduce of 80KB"
+    tables = {table["title"]: table for table in told["tables"]}
+    row = tables["Steps of jobs"]["rows"][-1]
+    bus = 8e12 * 80_000 / RING * 2 * 7 / 8
+    assert row[0] == "train 1: all-reduce"
+    assert row[1] == quantities.time(RING)
+    assert row[-1] == f"{quantities.rate(bus)} ({quantities.three_digits(100 * bus / 100e9)} %)"
+
+
 def test_lateness_in_a_step_is_not_charged_to_the_next_one(tmp_path: Path) -> None:
     # Both halves of an all-reduce, in which ranks depend on each other as in the whole one.
     halves = "".join(

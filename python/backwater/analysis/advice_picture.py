@@ -31,7 +31,8 @@ def draw(grid: Grid, file: Path, title: str) -> Path:
         frames = "frame: as it is now" if grid.advised is None else "frame: as it is now · bold frame: advised"
         if grid.advised == grid.now:
             frames = "bold frame: as it is now, and advised"
-        signs = frames, "dot: plateau · —: cannot be run"
+        refused = any(point.refused for point in grid.points.values())
+        signs = frames, "dot: plateau · —: cannot be run" if refused else "dot: plateau"
         made.supxlabel(("\n" if below else " · ").join(signs), fontsize=8, color=plot.GREY)
     return file
 

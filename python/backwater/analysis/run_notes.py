@@ -64,7 +64,7 @@ def _rings(meta: Mapping[str, Any]) -> list[Remark]:
     told = 'every hop of its ring goes from rail to rail by a spine, as NVLink is not simulated; placement = "rails"'
     return [
         Remark("note", "ring-leaves-rail", f"job {name}: {told} numbers its ranks along the rails")
-        for name in placement.leaving(meta["scenario"], meta["network"])
+        for name in placement.leaving(meta["scenario"], meta.get("network"))
     ]
 
 
@@ -78,7 +78,7 @@ def _taken(meta: Mapping[str, Any], ran: Sequence[jobs.Measured]) -> list[Remark
             f"{other} has them",
         )
         for name, other, hosts in placement.taken(
-            meta["scenario"], meta["network"], {one.job: one.hosts for one in ran}
+            meta["scenario"], meta.get("network"), {one.job: one.hosts for one in ran}
         )
     ]
 

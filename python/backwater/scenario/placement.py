@@ -10,19 +10,19 @@ from typing import Any
 _RINGS = ("all-reduce", "reduce-scatter", "all-gather")
 
 
-def leaving(settings: Mapping[str, Any], network: Mapping[str, Any]) -> list[str]:
+def leaving(settings: Mapping[str, Any], network: Mapping[str, Any] | None) -> list[str]:
     """The jobs with a ring of which every hop goes from rail to rail, so that it crosses a spine.
 
-    `network` is what run.json has of it. Only ranks in the order of the hosts are looked at: those that are packed.
+    `network` is what run.json has of it; older versions have none. Only ranks that are packed are looked at.
     """
-    if settings["topology"].get("kind") != "rail":
+    if settings.get("topology", {}).get("kind") != "rail":
         return []
     hosts = _hosts(network)
     return [job["name"] for job in settings.get("job", []) if _leaves(job, hosts)]
 
 
 def taken(
-    settings: Mapping[str, Any], network: Mapping[str, Any], has: Mapping[str, Sequence[str]]
+    settings: Mapping[str, Any], network: Mapping[str, Any] | None, has: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str, list[str]]]:
     """Each job that is to have all hosts that it names, who else has some of them, and which.
 
@@ -38,7 +38,9 @@ def taken(
                 yield job["name"], other, both
 
 
-def _hosts(network: Mapping[str, Any]) -> list[str]:
+def _hosts(network: Mapping[str, Any] | None) -> list[str]:
+    if network is None:
+        return []
     nodes = network["nodes"]
     return [name for name, role in zip(nodes["name"], nodes["role"], strict=True) if role == "host"]
 

@@ -13,6 +13,7 @@ from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.measures import end_ps, has_puts
+from backwater.scenario import senders
 
 #: From when until when, in picoseconds.
 Window = tuple[int, int]
@@ -31,9 +32,9 @@ _ACKS = ("iacks", "marked_iacks", "dacks", "nacks")
 
 
 def entries(results: Results) -> list[str]:
-    """The traffic entries whose flows are PUTs."""
-    traffic = results.meta["scenario"].get("traffic", [])
-    return [str(entry["name"]) for entry in traffic if entry.get("transport") == "put"]
+    """The traffic entries and jobs whose flows are PUTs."""
+    every = senders.of(results.meta["scenario"])
+    return [str(entry["name"]) for entry in every if entry.get("transport") == "put"]
 
 
 def applies(results: Results) -> bool:

@@ -13,16 +13,19 @@ from backwater.errors import UsageError
 from backwater.results import Results, measures
 from backwater.scenario.schemes import Scheme
 
-#: What of a traffic entry belongs to a scheme: what carries it, who controls its rate, and how.
+#: What of a traffic entry or a job belongs to a scheme: what carries it, who controls its rate, and how.
 _OF_SCHEMES = ("cc", "connection", "control", "name", "put", "transport")
 _NOTHING = "nothing"
+#: Keys that name a file, whose text counts.
+_FILES = (".file", ".trace", ".program")
+_ADVICE = "make [topology], [[traffic]] and [[job]] equal"
 
 
 def require_settings(one: Scheme, other: Scheme) -> None:
-    """Raise UsageError, with the first key that differs, unless `[topology]` and `[[traffic]]` are the same.
+    """Raise UsageError, with the first key that differs, unless `[topology]` and who sends what are the same.
 
-    What carries a traffic entry and who controls its rate may differ, and which file a setting is read from, if what
-    is in it is the same.
+    What carries a traffic entry or a job and who controls its rate may differ, and which file a setting is read from,
+    if what is in it is the same.
     """
     mine, others = _settings(one), _settings(other)
     differ = [key for key in mine | others if mine.get(key) != others.get(key)]
@@ -33,7 +36,7 @@ def require_settings(one: Scheme, other: Scheme) -> None:
     rest = f" and {more} more key{'s' if more > 1 else ''}" if more else ""
     raise UsageError(
         f"{one.name} and {other.name} do not have the same traffic: {key} is {values[0]} against {values[1]}{rest}; "
-        "make [topology] and [[traffic]] equal"
+        f"{_ADVICE}"
     )
 
 
@@ -41,9 +44,10 @@ def _settings(scheme: Scheme) -> dict[str, Any]:
     resolved = scheme.scenario.resolve(scheme.overrides)
     base = scheme.scenario.base_dir
     found = dict(_flat("topology", resolved["topology"], base))
-    for entry in resolved["traffic"]:
-        own = {key: value for key, value in entry.items() if key not in _OF_SCHEMES}
-        found |= _flat(f"traffic.{entry['name']}", own, base)
+    for word in ("traffic", "job"):
+        for entry in resolved.get(word, []):
+            own = {key: value for key, value in entry.items() if key not in _OF_SCHEMES}
+            found |= _flat(f"{word}.{entry['name']}", own, base)
     return found
 
 
@@ -55,7 +59,7 @@ def _flat(name: str, value: Any, base: Path) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
         for number, inner in enumerate(value, start=1):
             yield from _flat(f"{name}[{number}]", inner, base)
-    elif name.endswith(".file") and isinstance(value, str):
+    elif name.endswith(_FILES) and isinstance(value, str):
         yield name, f"a file with the hash {hashlib.sha256((base / value).read_bytes()).hexdigest()[:12]}"
     else:
         yield name, value
@@ -75,13 +79,12 @@ def require_flows(name: str, run: Results, other_name: str, other: Results) -> N
     seed = run.meta["seed"]
     told = f"{name} and {other_name} do not have the same traffic (seed {seed})"
     if len(mine) != len(others):
-        raise UsageError(f"{told}: {len(mine)} flows against {len(others)}; make [topology] and [[traffic]] equal")
+        raise UsageError(f"{told}: {len(mine)} flows against {len(others)}; {_ADVICE}")
     rows = zip(mine.to_dicts(), others.to_dicts(), strict=True)
     one, two = next((one, two) for one, two in rows if one != two)
     number = sum(a != b for a, b in zip(mine.rows(), others.rows(), strict=True))
     raise UsageError(
-        f"{told}: {number} of {len(mine)} flows differ, first {_flow(one)} against {_flow(two)}; "
-        "make [topology] and [[traffic]] equal"
+        f"{told}: {number} of {len(mine)} flows differ, first {_flow(one)} against {_flow(two)}; {_ADVICE}"
     )
 
 

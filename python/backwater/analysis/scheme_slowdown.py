@@ -17,6 +17,7 @@ from backwater.common.late import pl
 from backwater.common.statistics import Estimate
 from backwater.errors import UsageError
 from backwater.results import Results
+from backwater.scenario import senders
 from backwater.scenario.schemes import Scheme
 
 #: Cuts between size bins where the traffic is not of one of the two tables.
@@ -114,13 +115,13 @@ def _words(low: int, high: int | None) -> str:
 def cuts(schemes: Sequence[Scheme], traffic: str | None) -> tuple[int, ...]:
     """Cuts that suit the traffic: those of its size table, if it has one; of a discrete table each size is a bin.
 
-    Raises UsageError if no scheme has the traffic entry.
+    Raises UsageError if no scheme has the traffic entry or job.
     """
-    entries = [entry for scheme in schemes for entry in scheme.scenario.resolve(scheme.overrides)["traffic"]]
+    entries = [entry for scheme in schemes for entry in senders.of(scheme.scenario.resolve(scheme.overrides))]
     names = list(dict.fromkeys(entry["name"] for entry in entries))
     if traffic is not None and traffic not in names:
         raise UsageError(f"there is no traffic {traffic!r}; there is {', '.join(names)}")
-    tables = {
+    tables: set[Any] = {
         entry.get("cdf", "mpi-io" if entry["kind"] == "mpi-io" else None)
         for entry in entries
         if traffic in (None, entry["name"])

@@ -15,6 +15,7 @@ from typing import Any
 
 from backwater.common import quantities
 from backwater.experiments import self_check
+from backwater.results.measures import has_puts
 from backwater.scenario.scenario import Scenario
 
 #: Seconds of CPU for one packet over one link in a small network, by the queueing of the switches, and where hosts send
@@ -111,8 +112,7 @@ def of(scenario: Scenario, overrides: Sequence[str] = (), slower: float = 1.0) -
 def from_core(looked: dict[str, Any], slower: float = 1.0) -> Estimate:
     """The same from the estimate of the core."""
     hops, flows, rows = looked["packet_hops"], looked["flows"], looked["sampled"]
-    queueing, traffic = looked["scenario"]["switch"]["queueing"], looked["scenario"]["traffic"]
-    puts = any(entry.get("transport") == "put" for entry in traffic)
+    queueing, puts = looked["scenario"]["switch"]["queueing"], has_puts(looked["scenario"])
     probe = looked["scenario"]["probe"]
     hop_s = max(_HOP_S[queueing], _PUT_HOP_S if puts else 0.0) * _growth(looked["ports"], blame=probe["blame"])
     hop_s += _MARKS_HOP_S if probe["marks"] else 0.0

@@ -13,6 +13,7 @@ from backwater.experiments.plan import Axis, Seeds
 from backwater.experiments.sweep_file import SweepPlan
 from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document, Key, shown
+from backwater.scenario import senders
 from backwater.scenario.scenario import MAX_SEED, Scenario, numbered
 from backwater.scenario.toml_writer import value_text
 
@@ -139,7 +140,7 @@ def of(document: Document, overrides: Sequence[str] = (), trials: int | None = N
     parameters = _parameters(document, given)
     resolved = scenario.resolve(given)
     scheme = _scheme(document, [entry["name"] for entry in resolved.get("scheme", [])])
-    entries = [str(entry["name"]) for entry in resolved["traffic"]]
+    entries = [str(name) for name in senders.names(resolved)]
     seeds, report = _seeds(document, scenario, given)
     return Task(
         document,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater._core import __version__
+from backwater.scenario import senders
 
 #: Fields of an entry in the order in which they are printed.
 _FIELDS = ("booktitle", "journal", "volume", "number", "pages", "howpublished", "year", "doi", "url", "version")
@@ -85,9 +86,9 @@ def _holds(used: Mapping[str, str], settings: Sequence[Mapping[str, Any]]) -> bo
 
 
 def _settings(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The scenario once for each traffic entry, with the reaction point of that entry; without one if it has none."""
+    """The scenario once for each traffic entry and job, with the reaction point of that; without one if it has none."""
     whole = {name: part for name, part in scenario.items() if name != "cc"}
-    return [whole | {"traffic": entry, "cc": _reaction(scenario, entry)} for entry in scenario.get("traffic", [])]
+    return [whole | {"traffic": entry, "cc": _reaction(scenario, entry)} for entry in senders.of(scenario)]
 
 
 def _reaction(scenario: Mapping[str, Any], entry: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from backwater.analysis.critical.brief import Brief
 from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.results import Results, measures
-from backwater.scenario import practice
+from backwater.scenario import practice, senders
 
 #: What the parts of a flow's loss are called (docs/ground-truth.md), those of one kind together.
 _PARTS = {
@@ -74,8 +74,7 @@ def _parts(blame: Blame) -> pl.DataFrame:
     traffic = pl.col("traffic").cast(pl.String)
     found = finished.group_by(traffic).agg(pl.col("lost_ps").clip(lower_bound=0).mean().fill_null(0.0), *sums)
     scenario = blame.results.meta["scenario"]
-    senders = [*scenario["traffic"], *scenario.get("job", [])]
-    order = {entry["name"]: number for number, entry in enumerate(senders)}
+    order = {name: number for number, name in enumerate(senders.names(scenario))}
     return found.sort(pl.col("traffic").replace_strict(order, return_dtype=pl.Int64))
 
 

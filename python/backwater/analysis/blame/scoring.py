@@ -16,6 +16,7 @@ from backwater.analysis.blame.gates import Gates, within
 from backwater.analysis.blame.tables import queue_of, read
 from backwater.common.late import pl
 from backwater.results import Results
+from backwater.scenario import senders
 
 
 @cache
@@ -94,8 +95,8 @@ def received(results: Results) -> pl.DataFrame:
 
 
 def _judged_by_receiver(scenario: dict[str, Any]) -> list[str]:
-    """Traffic entries whose receivers send CNPs, and only from a share of marked packets on."""
-    controls = {entry["name"]: entry.get("cc", scenario["cc"]) for entry in scenario["traffic"]}
+    """Traffic entries and jobs whose receivers send CNPs, and only from a share of marked packets on."""
+    controls = {entry["name"]: entry.get("cc", scenario["cc"]) for entry in senders.of(scenario)}
     return [name for name, cc in controls.items() if cc["kind"] == "dcqcn" and cc["np-fraction"] > 0]
 
 

@@ -227,11 +227,98 @@ def test_every_message_is_named_by_step_iteration_and_rank(tmp_path: Path) -> No
         ),
         (job("a", 'placement = "rails"'), ["this network has no rails"]),
         (job("a") + job("a", "share = true"), ['another job is named "a", too']),
+        (job("a", 'delay = "50us"'), ["after is not given", "without effect"]),
+        (job("a", "straggler = { ranks = [], slower = 2 }"), ["straggler.ranks names no rank"]),
+        (
+            job("a", "straggler = { slower = 2 }", '[[job.step]]\ncollective = "all-reduce"\nsize = "8000B"\n'),
+            ["slower is for computations, of which this job has none", "write straggler.later"],
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do(tmp_path: Path, entries: str, says: list[str]) -> None:
     told = refused(tmp_path, entries)
     assert all(part in told for part in says), told
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("trace", "backwater-trace 1\nranks 2\nmessage 1 from 0 to 1 bytes 10000\n"),
+        ("program", "backwater-program 1\nranks 2\nrank * barrier\n"),
+    ],
+)
+def test_an_option_that_has_no_effect_on_a_trace_or_a_program_is_an_error(tmp_path: Path, kind: str, text: str) -> None:
+    (tmp_path / "a").write_text(text)
+    idle = refused(tmp_path, job("a", 'host-latency = "50us"', f'{kind} = "a"'))
+    assert "host-latency is for steps, of which this job has none" in idle
+    slow = refused(tmp_path, job("a", "straggler = { slower = 2 }", f'{kind} = "a"'))
+    assert "slower is for computations, of which this job has none" in slow
+    # What is written of these keys in the scenario of a run has no effect either, and can be run again.
+    (job_a,) = jobs.of(run(tmp_path, job("a", 'host-latency = "600ns"\ndelay = "10us"', f'{kind} = "a"')))
+    assert job_a.ranks == 2
+
+
+def gpcnet(keys: str = "", per_host: int = 16) -> str:
+    return job("net", keys, f'[job.gpcnet]\nranks-per-host = {per_host}\ntests = ["latency"]\nrings = 1')
+
+
+def test_the_ranks_of_gpcnet_fill_whole_hosts_at_least_ten_of_them(tmp_path: Path) -> None:
+    topology = 'kind = "star"\nhosts = 24'
+    few = refused(tmp_path, gpcnet("ranks = 16"), topology=topology)
+    assert "ranks = 16 with gpcnet.ranks-per-host = 16" in few
+    assert "allowed: 160 and more" in few
+    assert "8 to 0" not in few
+    part = refused(tmp_path, gpcnet("ranks = 167"), topology=topology)
+    assert "no multiple of 16" in part
+    assert "write ranks = 160 or 176" in part
+    hosts = refused(tmp_path, gpcnet(), topology='kind = "star"\nhosts = 9')
+    assert "GPCNeT needs at least 10" in hosts
+    assert "to 7" not in hosts
+    idle = refused(tmp_path, gpcnet('host-latency = "50us"'), topology=topology)
+    assert "host-latency is for steps" in idle
+
+
+def test_a_key_of_gpcnets_congestors_without_congestors_is_told(tmp_path: Path) -> None:
+    entry = gpcnet("", 1) + "\ncongested = false\nwarm-up-passes = 3\n"
+    results = run(tmp_path, entry, topology='kind = "star"\nhosts = 12')
+    told = " ".join(caveat["message"] for caveat in results.meta["caveats"])
+    assert "congested = false: job.net.gpcnet.{warm-up-passes}" in told
+
+
+def test_ranks_and_hosts_of_a_job_are_its_placement_and_not_what_is_done(tmp_path: Path) -> None:
+    """12 hosts with 2 ranks each; of 12 hosts 9 congest, for ever, and 3 are tested (0.8 of 12 is 9.6).
+
+    In each of the 2 slices two congestors are targets of one-sided calls, which have nothing to do.
+    """
+    finite = 2 * 3 + 2 * 2
+    results = run(tmp_path, gpcnet("", 2), topology='kind = "star"\nhosts = 12')
+    (net,) = jobs.of(results)
+    assert (net.ranks, net.finite_ranks, net.done_ranks) == (24, finite, finite)
+    assert net.hosts == [f"h{rank // 2}" for rank in range(24)]
+    assert net.time_ps
+    assert jobs.lines([net], others=False)[0].startswith("job net: 24 ranks at 12 hosts, 14 of them endless, ")
+
+
+def test_of_a_run_that_was_cut_it_is_told_how_many_ranks_are_done(tmp_path: Path) -> None:
+    """All ranks are done with the collective at 17.04 µs; then rank 3 computes twice as long as the others."""
+    ring = 6 * message(2000) + 6 * LATENCY
+    steps = '[[job.step]]\ncollective = "all-reduce"\nsize = "8000B"\n[[job.step]]\ncompute = "10us"\n'
+    entries = job("a", "ranks = 4\nstraggler = { ranks = [3], slower = 2 }", steps)
+    (cut,) = jobs.of(run(tmp_path, entries, f"run.until={ring + 15 * US}ps"))
+    assert (cut.ranks, cut.hosts, cut.done_ranks) == (4, ["h0", "h1", "h2", "h3"], 3)
+    assert (cut.time_ps, cut.end_ps, cut.slowdown) == (None, None, None)
+    assert jobs.lines([cut], others=False) == ["job a: 4 ranks; 3 of 4 ranks are done"]
+    (none,) = jobs.of(run(tmp_path, entries, f"run.until={ring + 5 * US}ps"))
+    assert (none.ranks, none.done_ranks, none.time_ps) == (4, 0, None)
+    (whole,) = jobs.of(run(tmp_path, entries, f"run.until={ring + 25 * US}ps"))
+    assert (whole.done_ranks, whole.time_ps) == (4, ring + 20 * US)
+
+
+def test_a_rank_of_a_trace_that_does_nothing_is_a_rank(tmp_path: Path) -> None:
+    (tmp_path / "a.trace").write_text("backwater-trace 1\nranks 4\nmessage 1 from 0 to 1 bytes 10000 delay 2us\n")
+    (traced,) = jobs.of(run(tmp_path, job("a", "", 'trace = "a.trace"')))
+    assert (traced.ranks, traced.hosts, traced.done_ranks) == (4, ["h0", "h1", "h2", "h3"], 4)
+    assert traced.time_ps == 2 * US + message(10_000)
 
 
 def test_the_terminal_and_json_tell_time_alone_slowdown_and_bandwidth(

@@ -134,6 +134,9 @@ impl Run {
         if !needed.is_empty() && !functions.put(&needed, &mut spec.user) {
             return Err(Error::Input(UNLOADED.to_owned()));
         }
+        if !spec.jobs.is_empty() {
+            facts.insert("placements".into(), jobs::places(&spec, &traffic));
+        }
         let names = names(&spec, traffic)?;
         fits_memory(estimate::memory(&spec, &estimate::Like(Vec::new()), until))?;
         ready(Ahead {

@@ -50,6 +50,10 @@ class Measured:
 
     job: str
     ranks: int
+    #: Ranks that come to an end, and those of them that have.
+    finite_ranks: int
+    done_ranks: int
+    #: Where its ranks are, rank 0 first.
     hosts: list[str]
     iterations: int
     start_ps: int | None
@@ -69,13 +73,9 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
     """Each job of a run; `alone` are runs in which the job of that name was alone."""
     if not results.has("job_steps"):
         return []
-    jobs = [job for job in results.meta["scenario"].get("job", []) if _runs(results, job["name"])]
+    placed = measures.placements(results)
+    jobs = [job for job in results.meta["scenario"].get("job", []) if job["name"] in placed]
     return [_measured(results, job, (alone or {}).get(job["name"])) for job in jobs]
-
-
-def _runs(results: Results, name: str) -> bool:
-    only = results.meta["scenario"]["run"].get("only") or [name]
-    return name in only
 
 
 def _measured(results: Results, job: Mapping[str, Any], alone: Results | None) -> Measured:
@@ -83,13 +83,16 @@ def _measured(results: Results, job: Mapping[str, Any], alone: Results | None) -
     rows = _of_job(results.job_steps, name).collect()
     took = measures.application_times(results).get(name)
     beside = measures.application_times(alone).get(name) if alone is not None else None
-    places = rows.select(pl.col("rank"), pl.col("node").cast(pl.String)).unique().sort("rank")
-    steps = _steps(results, job, rows, (places.height, _times(alone, job))) if job.get("step") else []
+    place = measures.placements(results)[name]
+    hosts = list(place["hosts"])
+    steps = _steps(results, job, rows, (len(hosts), _times(alone, job))) if job.get("step") else []
     ideal = _sum(job, [step.ideal_ps for step in steps]) if steps else None
     return Measured(
         name,
-        places.height,
-        places["node"].to_list(),
+        len(hosts),
+        place["finite_ranks"],
+        measures.ranks_done(results)[name],
+        hosts,
         int(job.get("iterations", 1)),
         None if rows.is_empty() else int(rows["start_ps"].to_numpy().min()),
         None if took is None else int(rows["end_ps"].to_numpy().max()),
@@ -210,9 +213,10 @@ def lines(found: Sequence[Measured], others: bool) -> list[str]:
     """A line for each job, and one for each of its steps. `others`: whether other traffic was there."""
     made = []
     for job in found:
-        hosts = f"{job.ranks} rank{'s' if job.ranks != 1 else ''}"
+        hosts = _ranks(job)
         if job.time_ps is None:
-            made.append(f"job {job.job}: {hosts}; it did not come to its end")
+            done = f"{job.done_ranks} of {job.finite_ranks} ranks are done" if job.finite_ranks else "none of them ends"
+            made.append(f"job {job.job}: {hosts}; {done}")
             continue
         often = f", {job.iterations} iterations" if job.iterations > 1 else ""
         since = f" from {quantities.time(job.start_ps)}" if job.start_ps else ""
@@ -229,6 +233,15 @@ def lines(found: Sequence[Measured], others: bool) -> list[str]:
         made.append(told)
         made += [_step_line(job, step) for step in job.steps]
     return made
+
+
+def _ranks(job: Measured) -> str:
+    """How many there are; of several at a host, of how many hosts; how many go on for ever."""
+    hosts, endless = len(set(job.hosts)), job.ranks - job.finite_ranks
+    told = f"{job.ranks} rank{'s' if job.ranks != 1 else ''}"
+    if hosts < job.ranks:
+        told += f" at {hosts} host{'s' if hosts != 1 else ''}"
+    return f"{told}, {endless} of them endless" if 0 < endless < job.ranks else told
 
 
 def _step_line(job: Measured, step: StepMeasured) -> str:

@@ -12,6 +12,7 @@ from backwater.common.late import NDArray, np, pl
 from backwater.results import Results
 from backwater.results.catalogue import Measure, named
 from backwater.results.flow_expressions import Flows
+from backwater.scenario import senders
 
 #: The words of the `state` columns, in the order in which they are drawn and listed.
 STATES = ("non-congestion", "undetermined", "judging", "congestion")
@@ -63,11 +64,6 @@ def throttle(scenario: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return str(throttle["kind"]), throttle.get("pft", {})
 
 
-def entries(scenario: Mapping[str, Any]) -> list[str]:
-    """Every traffic entry and job of a resolved scenario."""
-    return [entry["name"] for entry in scenario.get("traffic", [])] + jobs(scenario)
-
-
 def programs(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries that are ranks of programs; their flows are channels between two ranks, which have no end."""
     ranks = [job["name"] for job in scenario.get("job", []) if job.get("program") or job.get("gpcnet")]
@@ -76,7 +72,7 @@ def programs(scenario: Mapping[str, Any]) -> list[str]:
 
 def has_puts(scenario: Mapping[str, Any]) -> bool:
     """Whether a resolved scenario has traffic of PUTs."""
-    return any(entry.get("transport") == "put" for entry in scenario.get("traffic", []))
+    return any(entry.get("transport") == "put" for entry in senders.of(scenario))
 
 
 #: Kinds whose messages depend on each other.
@@ -94,9 +90,8 @@ def jobs(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def application_starts(scenario: Mapping[str, Any]) -> dict[str, int]:
-    """When each traffic entry of a resolved scenario begins, in picoseconds."""
-    entries = [*scenario.get("traffic", []), *scenario.get("job", [])]
-    return {entry["name"]: quantities.parse_time(str(entry.get("start", "0s"))) for entry in entries}
+    """When each traffic entry and job of a resolved scenario begins, in picoseconds."""
+    return {entry["name"]: quantities.parse_time(str(entry.get("start", "0s"))) for entry in senders.of(scenario)}
 
 
 def application_times(results: Results) -> dict[str, int | None]:
@@ -123,27 +118,34 @@ def application_times(results: Results) -> dict[str, int | None]:
     return times
 
 
+def placements(results: Results) -> dict[str, Mapping[str, Any]]:
+    """Of each job that ran `hosts`, where its ranks are, rank 0 first, and `finite_ranks`, how many come to an end."""
+    return {one["job"]: one for one in results.meta.get("placements", [])}
+
+
+def ranks_done(results: Results) -> dict[str, int]:
+    """How many ranks of each job that ran have come to their end."""
+    if not results.has("job_steps"):
+        return {}
+    jobs = {job["name"]: job for job in results.meta["scenario"].get("job", [])}
+    found = {}
+    for name in placements(results):
+        steps = max(len(jobs[name].get("step", [])), 1)
+        number = pl.col("iteration").cast(pl.Int64) * steps + pl.col("step")
+        last = pl.col("traffic").cast(pl.String) == name, number == int(jobs[name].get("iterations", 1)) * steps - 1
+        found[name] = int(results.job_steps.filter(*last).select(pl.len()).collect().item())
+    return found
+
+
 def _job_times(results: Results) -> dict[str, int | None]:
-    """From the start of each job to the end of its last rank; None if a rank has not ended."""
-    scenario, times = results.meta["scenario"], dict[str, int | None]()
-    only = scenario.get("run", {}).get("only") or jobs(scenario)
-    for job in scenario.get("job", []):
-        if job["name"] not in only:
-            continue
-        rows = results.job_steps.filter(pl.col("traffic").cast(pl.String) == job["name"])
-        number = pl.col("iteration").cast(pl.Int64) * max(len(job.get("step", [])), 1) + pl.col("step")
-        last = int(job.get("iterations", 1)) * max(len(job.get("step", [])), 1) - 1
-        ranks, ended, start, end = (
-            rows.select(
-                pl.col("rank").n_unique(),
-                (number == last).sum(),
-                pl.col("start_ps").min(),
-                pl.col("end_ps").max().alias("e"),
-            )
-            .collect()
-            .row(0)
-        )
-        times[job["name"]] = int(end) - int(start) if ended and ended == ranks and results.complete else None
+    """From the start of each job to the end of its last rank; None if a rank that ends has not ended."""
+    times, done = dict[str, int | None](), ranks_done(results)
+    for name, place in placements(results).items():
+        times[name] = None
+        if 0 < place["finite_ranks"] == done[name] and results.complete:
+            rows = results.job_steps.filter(pl.col("traffic").cast(pl.String) == name)
+            start, end = rows.select(pl.col("start_ps").min(), pl.col("end_ps").max()).collect().row(0)
+            times[name] = int(end) - int(start)
     return times
 
 
@@ -340,5 +342,4 @@ def _int64(series: pl.Series) -> NDArray[np.int64]:
 def has_others(results: Results) -> bool:
     """Whether other traffic was there beside an application."""
     scenario = results.meta["scenario"]
-    every = [*scenario.get("traffic", []), *scenario.get("job", [])]
-    return len(scenario.get("run", {}).get("only") or every) > 1
+    return len(scenario.get("run", {}).get("only") or senders.names(scenario)) > 1

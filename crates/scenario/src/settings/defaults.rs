@@ -9,7 +9,7 @@ pub(super) const fn yes() -> bool {
     true
 }
 
-pub(super) const fn ten_us() -> Quantity<Span> {
+pub(crate) const fn ten_us() -> Quantity<Span> {
     Quantity(Span::from_us(10))
 }
 
@@ -73,6 +73,6 @@ pub(crate) fn everybody() -> Names {
     Names::One("*".to_owned())
 }
 
-pub(super) const fn six_hundred_ns() -> Quantity<Span> {
+pub(crate) const fn six_hundred_ns() -> Quantity<Span> {
     Quantity(Span::from_ns(600))
 }

@@ -17,7 +17,8 @@ use crate::quantity::Quantity;
 pub struct Job {
     /// Name of the job in results and in `--set job.NAME.key=value`: letters, digits, `-` and `_`. No traffic entry has the same.
     pub name: String,
-    /// Number of ranks, one at each host. Default as many as the list of `placement` or the file has, else one at each free host.
+    /// Number of ranks. A host has one of them, or as many as `ranks-per-host` says. Default as many as the list of `placement` or the
+    /// file has, else as many as the free hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub ranks: Option<u32>,

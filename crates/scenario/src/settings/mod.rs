@@ -45,7 +45,7 @@ pub use choices::{
 pub use collective::{Collective, CollectiveAlgorithm, CollectiveOp, RankPlacement};
 pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
-pub(crate) use defaults::everybody;
+pub(crate) use defaults::{everybody, six_hundred_ns, ten_us};
 
 pub use gpcnet::Gpcnet;
 pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};

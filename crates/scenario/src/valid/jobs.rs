@@ -7,14 +7,17 @@ mod steps;
 use backwater_fabric::{Gate, JobSpec};
 use backwater_topology::Network;
 use backwater_traffic::generate::Skew;
+use backwater_traffic::program::gpcnet::MIN_HOSTS;
 use backwater_traffic::read;
-use backwater_units::Time;
+use backwater_units::{Span, Time};
 
 use self::places::Places;
 pub(super) use self::places::along_rails;
 use super::Context;
 use crate::document::{Step, at};
-use crate::settings::{Drawn, Gpcnet, Job, Names, Placement, Settings, Traffic, Workload, everybody};
+use crate::settings::{
+    Drawn, Gpcnet, Job, Names, Placement, Settings, Traffic, Workload, everybody, six_hundred_ns, ten_us,
+};
 
 /// How many entries of the list of traffic are of the scenario; those of its jobs stand behind them. The same before there are any.
 pub(super) fn first(settings: &Settings) -> usize {
@@ -122,21 +125,28 @@ fn wanted(context: &mut Context<'_>, index: usize) -> Option<Wanted> {
     }
     idle(context, index)?;
     let per_host = job.gpcnet.as_ref().map_or(job.ranks_per_host, |gpcnet| gpcnet.ranks_per_host);
+    if let (Some(ranks), true) = (job.ranks, job.gpcnet.is_some()) {
+        fits_gpcnet(context, index, ranks, per_host)?;
+    }
     let of = |ranks: Option<u32>| Wanted { ranks, hosts: ranks.map(|ranks| ranks.div_ceil(per_host)) };
     let (key, file) = match (&job.trace, &job.program) {
         (Some(file), _) => ("trace", file),
         (_, Some(file)) => ("program", file),
-        _ => return Some(of(job.ranks)),
+        _ => {
+            let computes = job.step.iter().any(|step| step.compute.is_some_and(|time| time.0 > Span::ZERO));
+            slower_computes(context, index, computes)?;
+            return Some(of(job.ranks));
+        }
     };
     let path = at!["job", index, key];
     let text = context.read_text(&path, file)?;
-    let counted = if key == "trace" {
-        read::trace(&text).map(|trace| trace.ranks)
+    let known = if key == "trace" {
+        read::trace(&text).map(|trace| (trace.ranks, trace.computes()))
     } else {
-        read::program(&text).map(|program| program.members.len() as u32)
+        read::program(&text).map(|program| (program.members.len() as u32, program.computes()))
     };
-    let ranks = match counted {
-        Ok(ranks) => ranks,
+    let (ranks, computes) = match known {
+        Ok(known) => known,
         Err(error) => {
             let guide = if key == "trace" { "trace-format" } else { "programs" };
             let help = format!("docs/{guide}.md describes the format");
@@ -149,7 +159,41 @@ fn wanted(context: &mut Context<'_>, index: usize) -> Option<Wanted> {
         context.report(&at!["job", index, "ranks"], message, "not as many", "remove this line");
         return None;
     }
+    slower_computes(context, index, computes)?;
     Some(of(Some(ranks)))
+}
+
+/// `GPCNeT` has as many ranks at each of its hosts.
+fn fits_gpcnet(context: &mut Context<'_>, index: usize, ranks: u32, per_host: u32) -> Option<()> {
+    let name = &context.settings.job[index].name;
+    let least = MIN_HOSTS * per_host;
+    let (label, help) = if ranks < least {
+        let label = format!("allowed: {least} and more");
+        (
+            label,
+            format!("GPCNeT needs at least {MIN_HOSTS} hosts: raise ranks, or lower gpcnet.ranks-per-host"),
+        )
+    } else if !ranks.is_multiple_of(per_host) {
+        let below = ranks / per_host * per_host;
+        (format!("no multiple of {per_host}"), format!("write ranks = {below} or {}", below + per_host))
+    } else {
+        return Some(());
+    };
+    let message = format!("job.{name}: ranks = {ranks} with gpcnet.ranks-per-host = {per_host}");
+    context.report(&at!["job", index, "ranks"], message, label, help);
+    None
+}
+
+/// Who is slower computes longer: somebody must compute.
+fn slower_computes(context: &mut Context<'_>, index: usize, computes: bool) -> Option<()> {
+    let job = &context.settings.job[index];
+    if computes || job.straggler.as_ref().is_none_or(|straggler| straggler.slower <= 1.0) {
+        return Some(());
+    }
+    let message = format!("job.{}: slower is for computations, of which this job has none", job.name);
+    let help = "write straggler.later, or let the ranks compute";
+    context.report(&at!["job", index, "straggler", "slower"], message, "without effect", help);
+    None
 }
 
 /// Keys that only another kind of job has.
@@ -166,6 +210,24 @@ fn idle(context: &mut Context<'_>, index: usize) -> Option<()> {
     }
     if job.program.is_none() && job.ranks_per_host > 1 {
         wrong.push(("ranks-per-host", "is for programs", "remove this line: a host has one rank"));
+    }
+    if job.step.is_empty() && job.host_latency != six_hundred_ns() {
+        let help = if job.trace.is_some() {
+            "remove this line; the delays of a trace say so"
+        } else {
+            "remove this line; mpi says what messages cost"
+        };
+        wrong.push(("host-latency", "is for steps", help));
+    }
+    if job.after.is_none() && job.delay != ten_us() {
+        let message =
+            format!("job.{}: delay counts from the end of another job, and after is not given", job.name);
+        context.report(
+            &at!["job", index, "delay"],
+            message,
+            "without effect",
+            "add after, or write start instead",
+        );
     }
     if job.program.is_none() && job.mpi.is_some() {
         wrong.push(("mpi", "is for programs", "remove it; host-latency is what steps have"));
@@ -268,6 +330,12 @@ pub(super) fn skew(context: &mut Context<'_>, index: usize, ranks: u32) -> Optio
             path.push(Step::Key("random"));
             let message = format!("job.{}: both ranks and random are given", job.name);
             context.report(&path, message, "one of the two", "remove one of them");
+            return None;
+        }
+        (Some(given), None) if given.is_empty() => {
+            path.push(Step::Key("ranks"));
+            let message = format!("job.{}: straggler.ranks names no rank", job.name);
+            context.report(&path, message, "empty", "name ranks, or remove the straggler");
             return None;
         }
         (Some(given), None) => {

@@ -80,16 +80,15 @@ impl Skew {
 
 impl Program {
     /// The same as the program of a job: its ranks are as slow and late as `skew` says, whatever waits for nothing is started by a step,
-    /// and a last step of each rank says that it is done.
+    /// and a last step of each of the `ranks` says that it is done.
     #[must_use]
-    pub fn of_job(mut self, skew: &Skew, group: u16, seed: u64) -> Self {
+    pub fn of_job(mut self, ranks: u32, skew: &Skew, group: u16, seed: u64) -> Self {
         for (number, flow) in (0..).zip(&mut self.flows) {
             if let Some(delay) = flow.start.take() {
                 let step = begins(flow.src, Vec::new(), delay);
                 self.steps.push(Step { starts: vec![number], ..step });
             }
         }
-        let ranks = self.flows.iter().map(|flow| flow.src.max(flow.dst)).max().map_or(0, |last| last + 1);
         let mut ends: Vec<Vec<Event>> = vec![Vec::new(); ranks as usize];
         for (number, flow) in (0..).zip(&self.flows) {
             ends[flow.src as usize].push(Event::Sent(number));
@@ -101,7 +100,6 @@ impl Program {
             if step.after.is_empty() {
                 step.delay += skew.later(rank, group, seed);
             }
-            ends.resize_with(ends.len().max(rank as usize + 1), Vec::new);
             ends[rank as usize].push(Event::Done(number));
         }
         for (host, after) in (0..).zip(ends) {

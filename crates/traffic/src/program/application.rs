@@ -37,6 +37,12 @@ impl Application {
     pub fn is_endless(&self) -> bool {
         !self.members.is_empty() && self.members.iter().all(|member| super::is_endless(&member.ops))
     }
+
+    /// Whether anybody computes.
+    pub fn computes(&self) -> bool {
+        let takes_time = |op: &Op| matches!(op, Op::Compute(time) if *time > Span::ZERO);
+        self.members.iter().any(|member| member.ops.iter().any(takes_time))
+    }
 }
 
 /// The longest message of a program.

@@ -150,4 +150,13 @@ impl Trace {
         let acts = self.acts.iter().map(|act| act.messages(self.ranks));
         parts.chain(acts).fold(self.messages.len() as u64, u64::saturating_add)
     }
+
+    /// Whether anybody computes: a delay is a computation.
+    pub fn computes(&self) -> bool {
+        let takes_time = |delay: Span| delay > Span::ZERO;
+        self.tasks.iter().any(|task| takes_time(task.delay))
+            || self.messages.iter().any(|message| takes_time(message.ready.delay))
+            || self.collectives.iter().flat_map(|one| &one.joins).any(|join| takes_time(join.delay))
+            || self.acts.iter().any(|act| matches!(act.call, Call::Compute(time) if takes_time(time)))
+    }
 }

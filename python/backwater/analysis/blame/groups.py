@@ -1,4 +1,4 @@
-"""Who held whom back, summed up by traffic entry, rank or step of an application.
+"""Who held whom back, summed up by traffic entry, job, rank, or part of an application.
 
 What a finished flow waited for is laid to those that fed the root of the wait: behind a closed gate and in the queue of
 a held port to the roots of the port's last OFF interval, in another long queue to that queue's own crowd.
@@ -13,12 +13,22 @@ from backwater.analysis.blame import losses
 from backwater.analysis.blame.tables import latest, read
 from backwater.common.late import pl
 from backwater.results import measures
+from backwater.scenario import senders
 
 if TYPE_CHECKING:
     from backwater.analysis.blame.analysis import Blame
 
 #: By what, and how its groups are called in a sentence.
-KEYS = {"traffic": "traffic entry", "rank": "rank", "step": "iteration or line"}
+KEYS = {
+    "traffic": "traffic entry",
+    "job": "job",
+    "rank": "rank",
+    "collective": "collective",
+    "iteration": "iteration",
+    "step": "iteration or line",
+}
+#: By what has a row even if nothing of it was recorded.
+_WHOLE = {"traffic": senders.names, "job": measures.jobs}
 #: What only a finished flow tells.
 _OF_FINISHED = ("lost_ps", *(part for part in losses.PARTS if part not in losses.WAITS))
 #: What waited for a queue that was never long, or for a port of which the tables do not tell.
@@ -44,9 +54,9 @@ def totals(blame: Blame, by: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         .group_by("group")
         .agg(pl.len().alias("flows"), done.sum().alias("finished"), *source, pl.col(losses.WAITS).filter(counted).sum())
     )
-    if by == "traffic":
-        every = pl.DataFrame({"group": measures.entries(blame.results.meta["scenario"])}, schema={"group": pl.String})
-        lost = every.join(lost, on="group", how="full", coalesce=True)
+    if by in _WHOLE:
+        every = pl.DataFrame({"group": _WHOLE[by](blame.results.meta["scenario"])}, schema={"group": pl.String})
+        lost = every.join(lost, on="group", how="left")
     lost = lost.with_columns(pl.col("flows", "finished", *losses.WAITS).fill_null(0))
     waited = pl.sum_horizontal(losses.WAITS)
     lost = lost.select("group", "flows", "finished", "lost_ps", *losses.PARTS).sort(
@@ -66,7 +76,7 @@ def totals(blame: Blame, by: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         .filter(pl.col("ps") > 0)
         .sort("group", "ps", "whom", descending=[False, True, False])
     )
-    return lost, laid
+    return lost, laid.filter(pl.col("group").is_in(lost["group"].implode()))
 
 
 def _held(blame: Blame) -> pl.DataFrame:
@@ -95,11 +105,10 @@ def _names(blame: Blame, by: str) -> pl.DataFrame:
     flows = read(blame.results, "flows", ["flow", "traffic", "src", "dst"])
     if by == "rank":
         return _of_ranks(blame, flows)
-    if by == "traffic" or not blame.results.has("dependencies"):
+    if by in _WHOLE:
         return flows.select("flow", receives="traffic", sends="traffic")
-    steps = read(blame.results, "dependencies", ["traffic", "rank", "node", "what", "flow", "line"])
     label = pl.col("label").fill_null(pl.col("traffic"))
-    return flows.join(_steps(blame, flows, steps), on="flow", how="left").select("flow", receives=label, sends=label)
+    return flows.join(_labels(blame, flows, by), on="flow", how="left").select("flow", receives=label, sends=label)
 
 
 def _of_ranks(blame: Blame, flows: pl.DataFrame) -> pl.DataFrame:
@@ -121,21 +130,51 @@ def _of_ranks(blame: Blame, flows: pl.DataFrame) -> pl.DataFrame:
     return named.select("flow", "receives", "sends")
 
 
-def _steps(blame: Blame, flows: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """The iteration of each flow of a collective, the line of each of a trace: `flow`, `label`."""
-    lines = steps.filter((pl.col("what") == "starts") & (pl.col("line") > 0))
-    labels = []
+def _labels(blame: Blame, flows: pl.DataFrame, by: str) -> pl.DataFrame:
+    """How the parts of applications are called that flows belong to: `flow`, `label`. Other flows are not in it."""
+    parts = _parts(blame, flows)
+    if by == "iteration":
+        return parts.select("flow", label=pl.format("{}, iteration {}", "traffic", "iteration"))
+    if by == "collective":
+        steps = pl.DataFrame(
+            _steps(blame), schema={"traffic": pl.String, "step": pl.Int64, "what": pl.String}, orient="row"
+        )
+        named = pl.format("{}, step {}: {}", "traffic", "step", "what")
+        return parts.join(steps, on=["traffic", "step"]).select("flow", label=named)
+    labels = pl.coalesce(
+        pl.format("{}, iteration {}, step {}", "traffic", "iteration", "step"),
+        pl.format("{}, iteration {}", "traffic", "iteration"),
+    )
+    found = [parts.select("flow", label=labels)]
+    if blame.results.has("dependencies"):
+        lines = read(blame.results, "dependencies", ["traffic", "what", "flow", "line"])
+        started = lines.filter((pl.col("what") == "starts") & (pl.col("line") > 0)).join(parts, on="flow", how="anti")
+        found.append(started.select("flow", label=pl.format("{}, line {}", "traffic", "line")))
+    return pl.concat(found)
+
+
+def _parts(blame: Blame, flows: pl.DataFrame) -> pl.DataFrame:
+    """The messages of jobs and of collectives: `flow`, `traffic`, `iteration`, and `step` of a job."""
+    columns = ("flow", "traffic", "iteration", "step")
+    found = [flows.select("flow", "traffic", iteration=pl.lit(0, pl.Int64), step=pl.lit(None, pl.Int64)).clear()]
     if blame.results.has("job_messages"):
-        parts = read(blame.results, "job_messages", ["flow", "traffic", "iteration", "step"])
-        labels = [parts.select("flow", label=pl.format("{}, iteration {}, step {}", "traffic", "iteration", "step"))]
-        lines = lines.join(parts, on="flow", how="anti")
-    labels.append(lines.select("flow", label=pl.format("{}, line {}", "traffic", "line")))
+        found.append(read(blame.results, "job_messages", list(columns)).cast({"iteration": pl.Int64, "step": pl.Int64}))
     for entry in blame.results.meta["scenario"]["traffic"]:
         if entry["kind"] == "collective":
             own = flows.filter(pl.col("traffic") == entry["name"]).sort("flow")
-            number = iteration(["src", "dst"], entry["iterations"])
-            labels.append(own.select("flow", label=pl.format("{}, iteration {}", "traffic", number)))
-    return pl.concat(labels)
+            number = iteration(["src", "dst"], entry["iterations"]).cast(pl.Int64)
+            found.append(own.select("flow", "traffic", iteration=number, step=pl.lit(None, pl.Int64)))
+    return pl.concat([part.select(columns) for part in found])
+
+
+def _steps(blame: Blame) -> list[tuple[str, int, str]]:
+    """What the steps of jobs that send are: the job, the number of the step, and a word."""
+    return [
+        (job["name"], number, step.get("collective") or ("write" if step.get("write") is not None else "read"))
+        for job in blame.results.meta["scenario"].get("job", [])
+        for number, step in enumerate(job.get("step", []))
+        if step.get("compute") is None
+    ]
 
 
 def iteration(pair: list[str], iterations: int) -> pl.Expr:

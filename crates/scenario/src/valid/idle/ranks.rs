@@ -3,14 +3,21 @@ use backwater_codes::Remark;
 
 use super::{Context, Written, caveat};
 use crate::settings::{Gpcnet, NetworkTest, Workload};
+use crate::valid::jobs;
 
 /// What to say about GPCNeT's tests and congestors that there are not.
 pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
     let mut caveats = Vec::new();
     for (index, entry) in context.settings.traffic.iter().enumerate() {
         let Workload::Gpcnet(Gpcnet { tests, congested, .. }) = &entry.workload else { continue };
-        let node = context.wrote(&["traffic"]).and_then(|list| list.items()?.get(index));
-        let table = Written { name: format!("traffic.{}", entry.name), node };
+        let item = |list: &str, number| context.wrote(&[list]).and_then(|list| list.items()?.get(number));
+        let table = match jobs::of_entry(context.settings, index) {
+            Some((number, job)) => Written {
+                name: format!("job.{}.gpcnet", job.name),
+                node: item("job", number).and_then(|job| job.get("gpcnet")),
+            },
+            None => Written { name: format!("traffic.{}", entry.name), node: item("traffic", index) },
+        };
         let missing = |test| !tests.contains(&test);
         let cases: [(bool, &[&str], &str); 5] = [
             (missing(NetworkTest::Latency), &["latency"], "tests without latency"),

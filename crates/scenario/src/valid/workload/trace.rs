@@ -38,7 +38,7 @@ pub(super) fn flows(
         return None;
     }
     let program = match entry.context.skew_of(entry.index, ranks) {
-        Some(skew) => program.of_job(&skew, group.id, entry.context.settings.run.seed),
+        Some(skew) => program.of_job(ranks, &skew, group.id, entry.context.settings.run.seed),
         None => program,
     };
     let (flows, steps) = program.on(&hosts, group);

@@ -168,8 +168,9 @@ impl Gpcnet {
         let congesting = self.congestor_hosts(hosts);
         let kinds = self.congestors.len() as u32;
         let (fewest, mostly) = (2 * kinds.max(1), hosts.saturating_sub(2));
+        // Of too few hosts there is no share that fits.
         need(
-            (fewest..=mostly).contains(&congesting),
+            hosts < MIN_HOSTS || (fewest..=mostly).contains(&congesting),
             "congestor-share",
             format!(
                 "{}: {congesting} of {hosts} hosts congest; allowed are {fewest} to {mostly}, two for each kind \

@@ -46,7 +46,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _applications(results, alone)
     lines += roles.waits(results)
     lines += collectives.lines(collectives.of(results, alone), has_others(results))
-    lines += _critical(results)
+    lines += _critical(results, alone)
     lines += _series(results)
     lines += _unreceived(results)
     lines += _impacts(results)
@@ -87,11 +87,14 @@ def _taken(meta: Mapping[str, Any], ran: Sequence[jobs.Measured]) -> list[Remark
 _FOLLOWED = 2_000_000
 
 
-def _critical(results: Results) -> list[str]:
-    """The longest wait of each critical path."""
+def _critical(results: Results, alone: Mapping[str, Results]) -> list[str]:
+    """The longest wait of each critical path, and what it waits alone."""
     if results.has("dependencies") and results.tables["dependencies"]["rows"] > _FOLLOWED:
         return [f"what the applications waited for: backwater critical {results.folder}"]
-    return [critical.line(path, str(results.folder)) for path in critical.paths(results)]
+    return [
+        critical.line(path, str(results.folder), critical.beside(alone, path.graph.traffic))
+        for path in critical.paths(results)
+    ]
 
 
 def _applications(results: Results, alone: Mapping[str, Results]) -> list[str]:

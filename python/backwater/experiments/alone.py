@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from backwater._core import ScenarioError
 from backwater.errors import UsageError
 from backwater.experiments.batch import Batch
 from backwater.experiments.executor import Job, run_jobs
@@ -19,6 +21,7 @@ from backwater.experiments.progress import watching
 from backwater.experiments.store import Cache, default_folder
 from backwater.experiments.sweep import cache_at
 from backwater.results import Results, measures
+from backwater.scenario.scenario import Scenario
 
 #: By name of an application, the run in which it was alone.
 Alone = Mapping[str, Results]
@@ -53,6 +56,24 @@ def runs(pairs: Sequence[tuple[Job, Results]], workers: int | None, *, quiet: bo
                 print(f"note: {outcome.job.label}: no time alone ({why.splitlines()[0]})", file=sys.stderr)
         found = ({name: cache.find(job) for name, job in jobs.items()} for jobs in planned)
         yield [{name: run for name, run in of_one.items() if run is not None} for of_one in found]
+
+
+def kept(results: Results, names: Sequence[str]) -> Alone:
+    """Of these applications of a run the runs alone that the cache has; nothing is run."""
+    meta = results.meta
+    known = {"scenario_text", "overrides", "base"} <= meta.keys()
+    if not (known and measures.has_others(results) and default_folder().is_dir()):
+        return {}
+    scenario = Scenario(str(meta["scenario_text"]), str(results.folder / "run.json"), Path(meta["base"]))
+    job = Job("", scenario, tuple(map(str, meta["overrides"])))
+    try:
+        jobs = keyed(_alone(job, results, name) for name in names)
+        cache = Cache(default_folder(), "BACKWATER_CACHE")
+    except (ScenarioError, UsageError):
+        # Its files are gone, or it was made by a version that had other keys.
+        return {}
+    found = ((name, cache.find(one)) for name, one in zip(names, jobs, strict=True))
+    return {name: run for name, run in found if run is not None}
 
 
 def _cache() -> AbstractContextManager[Cache]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,14 @@ def paths(results: Results, traffic: str | None = None, iteration: int | None = 
         made = graph.of(results, name)
         if made.messages.filter(made.messages["what"] == "received").height:
             yield path.of(made, iteration)
+
+
+def beside(alone: Mapping[str, Results], traffic: str, iteration: int | None = None) -> path.Path | None:
+    """The critical path of an application when nothing else sends; None if `alone` does not tell."""
+    run = alone.get(traffic)
+    if run is None or traffic not in graph.applications(run):
+        return None
+    return next(paths(run, traffic, iteration), None)
 
 
 def of(results: Results, found: path.Path, iteration: int | None = None, top: int | None = None) -> Critical:

@@ -18,8 +18,8 @@ _WORTH = 0.05
 _NAMED = 0.0005
 
 
-def report(found: Critical) -> Iterator[Table | str]:
-    """The sums, the waits, the places, the sums to the picosecond."""
+def report(found: Critical, alone: Path | None = None) -> Iterator[Table | str]:
+    """The sums, the waits, the places, the sums to the picosecond; `alone` is the path when nothing else sends."""
     graph, path = found.path.graph, found.path
     yield from (f"note: {note}" for note in found.notes)
     name = graph.traffic if found.iteration is None else f"{graph.traffic}, iteration {found.iteration}"
@@ -31,7 +31,7 @@ def report(found: Critical) -> Iterator[Table | str]:
         f"{name}: {_time(found.time_ps)}; the critical path has {messages} messages, which take "
         f"{_time(path.alone_ps)} in an empty network, and {_time(computing)} of hosts' time between them"
     )
-    yield f"{name}: {_time(path.wait_ps)} late, {_share(path.wait_ps, found.time_ps)} of its time"
+    yield f"{name}: {_time(path.wait_ps)} late, {_share(path.wait_ps, found.time_ps)} of its time{_alone(alone)}"
     if found.waits:
         yield f"{name}: {kinds(found.kinds)}"
         laid = [(whom, ps) for whom, ps in found.whom.items() if ps >= _NAMED * path.wait_ps]
@@ -162,8 +162,13 @@ def _ps(ps: int) -> str:
     return f"{ps:,}".replace(",", " ")
 
 
-def line(path: Path, folder: str) -> str:
-    """One line for `run`: how late the path is, and its longest wait."""
+def _alone(path: Path | None) -> str:
+    """What an application waits anyhow: its own messages wait for each other."""
+    return f"; alone it waits for {_time(path.wait_ps)}" if path is not None else ""
+
+
+def line(path: Path, folder: str, alone: Path | None = None) -> str:
+    """One line for `run`: how late the path is, and its longest wait; `alone` is the path when nothing else sends."""
     name, rows = path.graph.traffic, path.rows
     if not path.wait_ps:
         return f"{name}: critical path of {quantities.count(len(rows))} messages, none of which waited"
@@ -171,14 +176,15 @@ def line(path: Path, folder: str) -> str:
     row = max(rows, key=lambda row: messages["wait_ps"][row])
     longest = messages.row(row, named=True)
     ends = f"{_end(longest['src_rank'], longest['src'])} to {_end(longest['dst_rank'], longest['dst'])}"
+    told = f"{name}: critical path of {quantities.count(len(rows))} messages, {_time(path.wait_ps)} of waits"
     return (
-        f"{name}: critical path of {quantities.count(len(rows))} messages, {_time(path.wait_ps)} of waits; "
-        f"the longest, {_time(longest['wait_ps'])}: message {rows.index(row) + 1}, {ends} (backwater critical {folder})"
+        f"{told}{_alone(alone)}; the longest, {_time(longest['wait_ps'])}: "
+        f"message {rows.index(row) + 1}, {ends} (backwater critical {folder})"
     )
 
 
-def values(found: Critical) -> dict[str, Any]:
-    """For JSON: every message of the path, the waits and places that are printed."""
+def values(found: Critical, alone: Path | None = None) -> dict[str, Any]:
+    """For JSON: every message of the path, the waits and places that are printed; what it waits alone, if known."""
     graph, path = found.path.graph, found.path
     keys = ("flow", "what", "iteration", "part", "line", "src", "dst", "src_rank", "dst_rank", "size_bytes")
     times = ("start_ps", "time_ps", "alone_ps", "wait_ps")
@@ -195,6 +201,7 @@ def values(found: Critical) -> dict[str, Any]:
         "messages_alone_ps": path.alone_ps,
         "hosts_ps": path.ideal_ps - path.alone_ps,
         "wait_ps": path.wait_ps,
+        "alone_wait_ps": None if alone is None else alone.wait_ps,
         "kinds_ps": found.kinds,
         "whom_ps": found.whom,
         "path": [{name: message[name] for name in (*keys, *times)} for message in messages],

@@ -10,6 +10,7 @@ from backwater.analysis.critical import report
 from backwater.cli.options import Count, Json
 from backwater.common import terminal
 from backwater.errors import UsageError
+from backwater.experiments import alone
 from backwater.results import Results
 
 
@@ -26,7 +27,8 @@ def critical(
 
     The path leads from the last message back to the start, always to what came last. Its messages alone in an empty
     network, the time of hosts and the waits add up to the application's time. Needs a run with `probe.dependencies`;
-    where in the network a message waited needs `probe.blame` and `probe.pauses`. All are on by default.
+    where in the network a message waited needs `probe.blame` and `probe.pauses`. All are on by default. What it waits
+    alone is told if `backwater run` has kept the run in which nothing else sent.
 
     Parameters
     ----------
@@ -42,16 +44,19 @@ def critical(
         Print JSON.
     """
     run = Results(results)
-    found = [analysis.of(run, path, iteration, top) for path in analysis.paths(run, job, iteration)]
+    paths = list(analysis.paths(run, job, iteration))
+    found = [analysis.of(run, path, iteration, top) for path in paths]
     if not found:
         raise UsageError(
             f"{run.folder} has no collective or trace of which a message came to its end, or its run had "
             "probe.dependencies = false: it has no critical path"
         )
+    known = alone.kept(run, [path.graph.traffic for path in paths])
+    beside = [analysis.beside(known, path.graph.traffic, iteration) for path in paths]
     if json_:
-        print(json.dumps([report.values(one) for one in found], indent=2))
+        print(json.dumps([report.values(*both) for both in zip(found, beside, strict=True)], indent=2))
         return
     console = terminal.stdout()
-    for one in found:
-        for part in report.report(one):
+    for both in zip(found, beside, strict=True):
+        for part in report.report(*both):
             console.say(part)

@@ -220,7 +220,8 @@ def by_group(blame: Blame, by: str, limit: int) -> Iterator[Table | str]:
         yield from roles.waits(blame.results)
     lost, laid = groups.totals(blame, by)
     if not lost.height:
-        yield f"no flow was recorded, so there is nothing to sum up by {groups.KEYS[by]}"
+        why = "the run has no jobs" if by == "job" else "no flow was recorded"
+        yield f"{why}, so there is nothing to sum up by {groups.KEYS[by]}"
         return
     head = f"What finished flows lost, by {groups.KEYS[by]} that received them, and who fed what they waited for"
     table = _table(head, "receiver", "because of", "flows", "lost", *_parts(lost).values(), left=2)

@@ -27,7 +27,7 @@ def blame(
     bin_: Annotated[str, Parameter(name="--bin")] = "100us",
     out: Path | None = None,
     top: Count = 8,
-    by: Literal["traffic", "rank", "step"] | None = None,
+    by: Literal["traffic", "job", "rank", "collective", "iteration", "step"] | None = None,
 ) -> None:
     """Print which ports were congestion roots, what they held back, which flows fed them, and what victims lost.
 
@@ -54,8 +54,8 @@ def blame(
     top
         How many roots to print, and how many rows for each.
     by
-        Print only who held whom back, summed up by traffic entry, by rank of a collective or trace, or by step (the
-        iteration of a collective, the line of a trace).
+        Print only who held whom back, summed up by traffic entry, by job, by rank, by collective (a step of a job over
+        its iterations), by iteration, or by step (one step of one iteration, the line of a trace).
     """
     try:
         bin_ps = quantities.parse_time(bin_)

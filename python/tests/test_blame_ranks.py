@@ -74,3 +74,16 @@ def test_a_run_without_flows_says_why_there_is_no_table(tmp_path: Path, capsys: 
     assert told.endswith("no flow was recorded, so there is nothing to sum up by rank")
     rows, _ = summed(tmp_path / "run", "traffic", capsys)
     assert rows["app"]["flows"] == 0
+
+
+def test_what_is_not_known_of_the_rows_left_out_is_not_summed_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = '[[traffic]]\nname = "app"\nkind = "program"\nfile = "app.program"\n'
+    program = "backwater-program 1\nranks 3\nrank * sendrecv to +1 bytes 1000 from -1\n"
+    (tmp_path / "app.program").write_text(program)
+    _core.Scenario(scenario(entry), "c.toml", tmp_path, ()).run(tmp_path / "run")
+    assert main(["blame", str(tmp_path / "run"), "--by", "rank", "--top", "1"]) == Exit.OK
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if "2 more" in line)
+    # Of flows, what was lost and three parts at the source, nothing is known.
+    assert [cell.strip() for cell in row.split("│")[3:8]] == ["0 of 2", "-", "-", "-", "-"]

@@ -234,7 +234,8 @@ def by_group(blame: Blame, by: str, limit: int) -> Iterator[Table | str]:
         table.add_row(row["group"], "\n".join(causes), _finished(row["finished"], row["flows"]), *times)
     if lost.height > limit:
         rest = lost.tail(lost.height - limit)
-        sums = [_time(int(rest[column].sum())) for column in ("lost_ps", *_parts(lost))]
+        known = (rest[column].drop_nulls() for column in ("lost_ps", *_parts(lost)))
+        sums = [_time(int(column.sum()) if column.len() else None) for column in known]
         counts = _finished(int(rest["finished"].sum()), int(rest["flows"].sum()))
         table.add_row(f"{rest.height} more", "", counts, *sums)
     table.caption = (

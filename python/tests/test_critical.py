@@ -204,7 +204,7 @@ def test_the_command_says_the_path_in_words_and_as_json(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--job", "ap"], "--job ap: no collective or trace of that name; there is app"),
+        (["--job", "ap"], "--job ap: no application of that name; there is app"),
         (["--iteration", "3"], "--iteration 3: app has none of that number"),
     ],
 )

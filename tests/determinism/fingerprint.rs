@@ -33,7 +33,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
     (spec.probe.delivered, spec.probe.isolation, spec.probe.packets) = (true, true, vec![true]);
     (spec.probe.puts, spec.probe.streams) = (vec![true; 2], true);
-    (spec.probe.endpoints, spec.probe.drops) = (true, true);
+    (spec.probe.endpoints, spec.probe.drops, spec.probe.dependencies) = (true, true, true);
     (spec.probe.throttle, spec.probe.throttle_states) = (true, true);
     spec.probe.blame = Some(scene::per_port(&spec.network, |_| Bytes::new(20_000)));
 }
@@ -132,6 +132,7 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         return None;
     }
     unequal("mark", &seen_a.marks, &seen_b.marks)
+        .or_else(|| unequal("dependency", &seen_a.dependencies, &seen_b.dependencies))
         .or_else(|| unequal("pause", &seen_a.pauses, &seen_b.pauses))
         .or_else(|| unequal("state", &seen_a.states, &seen_b.states))
         .or_else(|| unequal("sample", &seen_a.samples, &seen_b.samples))

@@ -1,12 +1,15 @@
 //! Random programs of ranks over random fabrics, some with NICs that throttle themselves: all of them end, nothing is lost, and every
 //! engine tells the same story.
+use std::collections::BTreeMap;
+
 use backwater_control::detector::{Detector, Fecn};
 use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, IbCcConfig, PftConfig, Polarity, RateLaw, ReactionConfig, StateRule,
 };
-use backwater_fabric::{CreditSpec, Kind, Queueing, Scope, Spec, Start, Switching, ThrottleSpec};
+use backwater_fabric::record::{Dependency, DependencyRecord};
+use backwater_fabric::{CreditSpec, Kind, Queueing, Records, Scope, Spec, Start, Switching, ThrottleSpec};
 use backwater_traffic::program::{ANY, Costs, Op};
 use backwater_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -220,6 +223,25 @@ fn missing(course: &Course) -> Option<String> {
     open.map(|rank| format!("{rank:?}")).or(lost)
 }
 
+/// What of this record cannot be: a step is carried out when the last of what it comes after is over, and that is known of each.
+fn unexplained(records: &Records) -> Option<String> {
+    let mut latest: BTreeMap<u64, (&DependencyRecord, Option<Time>)> = BTreeMap::new();
+    for row in records.dependencies.iter().filter(|row| !matches!(row.what, Dependency::Starts(_))) {
+        let (_, latest) = latest.entry(row.step).or_insert((row, None));
+        *latest = (*latest).max(row.time.map(|time| time + row.delay));
+    }
+    let unknown = |row: &&DependencyRecord| match row.what {
+        Dependency::Step(step) => latest.get(&step).is_none_or(|(step, _)| step.done != row.time),
+        _ => false,
+    };
+    let early = latest.values().find(|(row, latest)| row.done != *latest);
+    early.map(|early| format!("{early:?}")).or(records
+        .dependencies
+        .iter()
+        .find(unknown)
+        .map(|row| format!("{row:?}")))
+}
+
 proptest! {
     // Each case is run five times.
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 2))]
@@ -229,8 +251,8 @@ proptest! {
         spec.batching = false;
         watch_all(&mut spec);
         let reference = fingerprint(spec, Kind::Heap, None);
-        let Ok((course, _)) = &reference else { panic!("{:?}", reference.err()) };
-        let found = missing(course).unwrap_or_default();
+        let Ok((course, records)) = &reference else { panic!("{:?}", reference.err()) };
+        let found = missing(course).or_else(|| unexplained(records)).unwrap_or_default();
         prop_assert!(found.is_empty(), "{found}");
         let threads = 2 + (case.seed % 2) as usize;
         let runs = [(1, false, true), (1, true, true), (1, true, false), (threads, true, false)];

@@ -117,6 +117,7 @@ pub fn try_under(mut simulation: Simulation, control: &Control<'_>) -> Result<Ou
         all.streams.extend(&records.streams);
         all.timings.extend(&records.timings);
         all.jobs.extend(&records.jobs);
+        all.dependencies.extend(&records.dependencies);
         Ok(())
     })?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());

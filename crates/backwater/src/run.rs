@@ -253,6 +253,7 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.frames)?;
     sink.append(&records.timings)?;
     sink.append(&records.jobs)?;
+    sink.append(&records.dependencies)?;
     sink.append(&records.throttle)?;
     sink.append(&records.throttle_states)
 }

@@ -69,7 +69,9 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     if !spec.programs.ranks.is_empty() {
         demands.push(known(TableId::Ranks, spec.programs.ranks.len() as u64));
     }
-    if *dependencies && !spec.steps.is_empty() {
+    if *dependencies && !spec.programs.ranks.is_empty() {
+        demands.push(Demand { table: TableId::Dependencies, rows: None });
+    } else if *dependencies && !spec.steps.is_empty() {
         let rows = spec.steps.iter().map(|step| step.after.len().max(1) + step.starts.len());
         demands.push(known(TableId::Dependencies, rows.sum::<usize>() as u64));
     }

@@ -1,8 +1,8 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
-    ArrivedRecord, CrowdRecord, DeliveredRecord, DropRecord, EndpointRecord, FrameRecord, HoldRecord,
-    InjectedRecord, IsolationRecord, JobRecord, MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord,
-    StateRecord, StreamRecord, ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
+    ArrivedRecord, CrowdRecord, DeliveredRecord, DependencyRecord, DropRecord, EndpointRecord, FrameRecord,
+    HoldRecord, InjectedRecord, IsolationRecord, JobRecord, MarkRecord, PauseRecord, PutRecord, RateRecord,
+    SampleRecord, StateRecord, StreamRecord, ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -50,6 +50,8 @@ pub struct Records {
     pub timings: Vec<TimingRecord>,
     /// Steps that ranks of jobs are done with.
     pub jobs: Vec<JobRecord>,
+    /// What ranks of programs waited for.
+    pub dependencies: Vec<DependencyRecord>,
 }
 
 impl Records {
@@ -76,6 +78,7 @@ impl Records {
         self.throttle_states.append(&mut other.throttle_states);
         self.timings.append(&mut other.timings);
         self.jobs.append(&mut other.jobs);
+        self.dependencies.append(&mut other.dependencies);
     }
 
     /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
@@ -103,6 +106,7 @@ impl Records {
         self.throttle_states.sort_by_key(|r| (r.time, r.node, r.lane));
         self.timings.sort_by_key(|r| (r.time, r.rank));
         self.jobs.sort_by_key(|r| (r.time, r.group, r.rank));
+        self.dependencies.sort_by_key(|r| (r.done, r.node));
     }
 
     /// Forgets them, keeping the memory.
@@ -128,5 +132,6 @@ impl Records {
         self.throttle_states.clear();
         self.timings.clear();
         self.jobs.clear();
+        self.dependencies.clear();
     }
 }

@@ -26,6 +26,7 @@ use crate::nic::host::Host;
 use crate::node::FabricNode;
 use crate::observe::taps::taps;
 use crate::packet::Packet;
+use crate::simulation::dependencies::Alone;
 use crate::simulation::look::Looks;
 use crate::simulation::stall::Quiet;
 use crate::spec::Spec;
@@ -169,6 +170,7 @@ impl Simulation {
         };
         let mut batch = Records::default();
         let (mut hops, mut quiet) = (0, Quiet::default());
+        let mut alone = Alone::new();
         let end = loop {
             let mut stop = self.engine.run(&self.world, &limits);
             if let Some(fault) = self.user_fault() {
@@ -231,6 +233,7 @@ impl Simulation {
             }
             self.engine.each_node(|_, node| batch.take_from(node.ports_mut().records_mut()));
             batch.sort();
+            self.alone_of_messages(&mut batch.dependencies, &mut alone);
             sink(&batch).map_err(Violation::Sink)?;
             batch.clear();
             if let Some(end) = end {

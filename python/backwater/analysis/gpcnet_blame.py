@@ -11,7 +11,7 @@ from backwater.common import quantities, terminal
 from backwater.common.late import pl
 
 #: What a run must record for it, as overrides.
-PROBES = ("probe.blame=true", "probe.pauses=true", "probe.marks=true")
+PROBES = ("probe.blame=true", "probe.pauses=true", "probe.marks=true", "probe.dependencies=true")
 
 
 def by_role(blame: Blame) -> pl.DataFrame:

@@ -38,7 +38,8 @@ class Results(Folder):
         return Blame(self)
 
     def critical(self, job: str | None = None, iteration: int | None = None) -> list[Critical]:
-        """The critical path of each collective and trace, or of one; `iteration`: of one iteration of a collective."""
+        """The critical path of each application, or of one; `iteration`: of one iteration of a collective."""
+        critical.whole(self)
         return [critical.of(self, path, iteration) for path in critical.paths(self, job, iteration)]
 
     def plot(self, kind: str | None = None, *, width: str | float | None = None) -> Figure:

@@ -36,7 +36,7 @@ COMMANDS = {
     "tune": "Look for settings of a scenario that make a measure small or large; judge them on other seeds.",
     "compare": "Run the same traffic under several schemes and compare the slowdown of its flows by size.",
     "blame": "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
-    "critical": "Print which message of a collective or trace waited where, for whom, and what is left without that.",
+    "critical": "Print which message of an application waited where, for whom, and what is left without that.",
     "view": "Show a run as a page, or two side by side: the fabric, queues, PAUSEs, congestion trees, flows.",
     "puts": "Print what the PUT streams of a run got across and sent again; draw one packet by packet.",
     "gpcnet": "Run GPCNeT's network load test under several schemes, print its own tables and rank them.",

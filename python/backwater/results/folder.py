@@ -467,7 +467,7 @@ class Results:
 
     @property
     def dependencies(self) -> pl.LazyFrame:
-        """What each step of a collective or trace waited for, and which messages it started."""
+        """What each step of an application waited for, and which messages it started."""
         return self.table("dependencies")
 
     @property

@@ -229,7 +229,7 @@ impl Host {
             throttle,
             transports: Transports::new(host as u32, line, world),
             steps,
-            ranks: Ranks::new(host, ends, world),
+            ranks: Ranks::new(host, ends, spec, world),
             jobs: JobsHere::new(node, world),
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };

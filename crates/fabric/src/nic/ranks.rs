@@ -1,7 +1,7 @@
 //! Ranks at a host: their timers, and the messages that they give to queue pairs and get from them.
 use backwater_engine::Post;
 
-use crate::app::ranks::frame::{self, Message, Word};
+use crate::app::ranks::frame::{self, Message};
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
@@ -31,8 +31,8 @@ impl Host {
     #[cold]
     pub(crate) fn local_message<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
         if let Some(ranks) = &mut self.ranks {
-            let (from, message) = ranks.take_local(rank);
-            ranks.arrives(rank, from, &message, cx.now, cx.world, &mut self.ports);
+            let (from, message, after) = ranks.take_local(rank);
+            ranks.arrives(rank, from, &message, after, cx.now, cx.world, &mut self.ports);
         }
         self.after_ranks(cx);
     }
@@ -44,7 +44,8 @@ impl Host {
             let (rank, from) = ranks.received_for(slot);
             let (word, op) = frame::unpack(seq);
             let size = ranks.size_of(rank, from, word, op, cx.world);
-            ranks.arrives(rank, from, &Message { word, op, size }, cx.now, cx.world, &mut self.ports);
+            let after = ranks.received(slot, size, cx.now);
+            ranks.arrives(rank, from, &Message { word, op, size }, after, cx.now, cx.world, &mut self.ports);
         }
         self.after_ranks(cx);
     }
@@ -54,9 +55,8 @@ impl Host {
     pub(crate) fn message_leaves(&mut self, slot: u32, end: u64) {
         if let Some(ranks) = &mut self.ranks
             && let Some(message) = self.senders[slot as usize].message()
-            && matches!(message.word, Word::Eager | Word::Data)
+            && let Some(rank) = ranks.leaves(slot, message, end)
         {
-            let rank = ranks.leaves(slot, message, end);
             self.ports.set_timer(end, NIC, Purpose::Gone, rank);
         }
     }

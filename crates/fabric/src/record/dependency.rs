@@ -1,8 +1,8 @@
 //! What steps of applications waited for.
-use backwater_units::{Span, Time};
+use backwater_units::{Bytes, Span, Time};
 
 /// What a row of the dependencies of a step says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dependency {
     /// The step waits for nothing but the start of its traffic entry.
     Start,
@@ -12,8 +12,10 @@ pub enum Dependency {
     Acked(u32),
     /// It waits until this flow is complete.
     Received(u32),
-    /// It waits for another step of its rank.
-    Step(u32),
+    /// It waits for another step: of its rank, or of one that a message within their host is from.
+    Step(u64),
+    /// It waits for something of a rank that is not followed, as that goes on for ever.
+    Unfollowed,
     /// It starts this flow.
     Starts(u32),
 }
@@ -22,14 +24,17 @@ pub enum Dependency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DependencyRecord {
     /// Number of the step in the run.
-    pub step: u32,
+    pub step: u64,
     /// What this row says of it.
     pub what: Dependency,
-    /// When that happened; of [`Dependency::Start`] the start of the run. `None`: not until the end of the run.
+    /// Of a flow between ranks of a program: which of its messages is meant, and its bytes.
+    pub message: Option<(u32, Bytes)>,
+    /// When that happened; of [`Dependency::Start`] the start of the run, or of the rank of a program. `None`: not until the end of the
+    /// run.
     pub time: Option<Time>,
-    /// How long after the flow's start it happens in an empty network.
+    /// How long after the start of the flow, or of the message, it happens in an empty network.
     pub alone: Span,
-    /// How long after the last of what it waits for the step is carried out.
+    /// How long after the last of what it waits for the step is carried out; of the rank of a program how long after this.
     pub delay: Span,
     /// When the step was carried out. `None`: not until the end of the run.
     pub done: Option<Time>,

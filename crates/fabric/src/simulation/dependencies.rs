@@ -1,6 +1,8 @@
-//! What steps of applications waited for, when a run is over.
+//! What steps of applications waited for, when a run is over; and what messages between ranks take alone.
+use std::collections::BTreeMap;
+
 use backwater_traffic::trace::{Event, Step};
-use backwater_units::{Span, Time};
+use backwater_units::{Bytes, Span, Time};
 
 use crate::app::steps::Happened;
 use crate::node::FabricNode;
@@ -11,7 +13,24 @@ use crate::simulation::ideal::Ways;
 /// Rows per piece of [`Simulation::each_dependency`].
 const PIECE: usize = 8 * 1024;
 
+/// What messages take alone, by flow and size: until the last bit has left, and until all is there.
+pub(super) type Alone = BTreeMap<(u32, Bytes), (Span, Span)>;
+
 impl Simulation {
+    /// Writes into the records of ranks how long what they waited for takes in an empty network.
+    pub(super) fn alone_of_messages(&self, records: &mut [DependencyRecord], known: &mut Alone) {
+        let mut ways = Ways::new(&self.network, &self.world);
+        for record in records {
+            let (Dependency::Sent(flow) | Dependency::Received(flow)) = record.what else { continue };
+            let Some((_, size)) = record.message else { continue };
+            let (sent, received) = *known.entry((flow, size)).or_insert_with(|| {
+                let ideal = ways.message(flow, size);
+                (ideal.sent, ideal.fct)
+            });
+            record.alone = if matches!(record.what, Dependency::Sent(_)) { sent } else { received };
+        }
+    }
+
     /// One record per event that a step waits for and per flow that it starts, in the order of the steps, in pieces.
     ///
     /// # Errors
@@ -52,8 +71,9 @@ impl Simulation {
         let Some(steps) = host.steps() else { return };
         let done = steps.carried_out(place);
         let row = |what, time, alone| DependencyRecord {
-            step: number as u32,
+            step: number as u64,
             what,
+            message: None,
             time,
             alone,
             delay: step.delay,
@@ -77,7 +97,9 @@ impl Simulation {
                 Event::Received(flow) => {
                     (Dependency::Received(flow), Happened::Received(self.world.receiver_slot[flow as usize]))
                 }
-                Event::Done(before) => (Dependency::Step(before), Happened::Done(places[before as usize])),
+                Event::Done(before) => {
+                    (Dependency::Step(u64::from(before)), Happened::Done(places[before as usize]))
+                }
             };
             records.push(row(what, steps.when(happened, place), self.alone(*event, ways)));
         }

@@ -75,6 +75,12 @@ impl<'a> Ways<'a> {
         alone(flow, way, world)
     }
 
+    /// Of a message of `size` between ranks, on flow number `index`.
+    pub(crate) fn message(&mut self, index: u32, size: Bytes) -> Ideal {
+        let flow = Flow { size, pacing: Pacing::Controlled, ..self.world.flows[index as usize] };
+        self.ideal(index, &flow)
+    }
+
     /// What a frame of `size` needs alone on its way back to the source of flow number `index`.
     pub(crate) fn back(&self, index: u32, flow: &Flow, size: Bytes) -> Span {
         let ends = (flow.dst, flow.src);

@@ -59,7 +59,7 @@ pub struct Probe {
     /// Whether the ground truth is recorded, which `backwater blame` needs: what each hold is for, which flows leave long queues,
     /// where packets wait. It needs `pauses` and `marks`, too. Default true.
     pub blame: bool,
-    /// Whether it is recorded what each step of a collective or trace waited for, and which messages it started; `backwater critical`
+    /// Whether it is recorded what each step of an application waited for, and which messages it started; `backwater critical`
     /// follows the critical path by that. Default true.
     pub dependencies: bool,
     /// K, in bytes: above it the ground truth calls the queue of a switch's egress port long. No detector has a part in it. auto: what

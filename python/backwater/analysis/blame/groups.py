@@ -148,6 +148,8 @@ def _labels(blame: Blame, flows: pl.DataFrame, by: str) -> pl.DataFrame:
     found = [parts.select("flow", label=labels)]
     if blame.results.has("dependencies"):
         lines = read(blame.results, "dependencies", ["traffic", "what", "flow", "line"])
+        # Of a queue pair between ranks each message has a line.
+        lines = lines.filter(~pl.col("traffic").is_in(measures.programs(blame.results.meta["scenario"])))
         started = lines.filter((pl.col("what") == "starts") & (pl.col("line") > 0)).join(parts, on="flow", how="anti")
         found.append(started.select("flow", label=pl.format("{}, line {}", "traffic", "line")))
     return pl.concat(found)

@@ -60,15 +60,24 @@ class Critical:
         return self.path.end_ps - self.path.start_ps
 
 
+def whole(results: Results) -> None:
+    """Refuse a run that recorded only a part of what its applications waited for."""
+    if graph.is_cut(results):
+        raise UsageError(
+            f"{results.folder} has only a part of what the applications waited for, as probe.budget was used up: run "
+            "it again with --set probe.budget=... of more bytes"
+        )
+
+
 def paths(results: Results, traffic: str | None = None, iteration: int | None = None) -> Iterator[path.Path]:
-    """The critical path of each application, or of one of them."""
+    """The critical path of each application, or of one of them; none if `probe.budget` cut what they waited for."""
     known = graph.applications(results)
     if traffic is not None and traffic not in known:
         there = ", ".join(known) or "none"
-        raise UsageError(f"--job {traffic}: no collective or trace of that name; there is {there}")
-    for name in known if traffic is None else [traffic]:
+        raise UsageError(f"--job {traffic}: no application of that name; there is {there}")
+    for name in [] if graph.is_cut(results) else known if traffic is None else [traffic]:
         made = graph.of(results, name)
-        if made.messages.filter(made.messages["what"] == "received").height:
+        if made.ends():
             yield path.of(made, iteration)
 
 

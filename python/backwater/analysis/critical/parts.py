@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice, product
 from typing import Any
 
 from backwater.analysis.blame import Blame, losses
@@ -33,6 +34,8 @@ _ON_THE_WAY = {
     "queue_ps": "in the queue",
     "drain_ps": "in the receive queue",
 }
+#: Of a message between ranks, whose queue pair has many.
+_BEFORE_IT_LEFT = "at its source"
 #: Shares of traffic below this are not named.
 _WORTH = 0.05
 
@@ -56,6 +59,22 @@ class Piece:
     ps: int
     #: Where to look for who is to blame: the column, the flow, the egress queue if there is one, from when to when.
     cause: tuple[str, dict[str, Any], int, tuple[int, int]] | None = None
+
+
+#: So many ways to choose waits are tried.
+_TRIED = 10_000
+
+
+def _that_add_up(waits: list[dict[str, Any]], waited: int) -> list[dict[str, Any]] | None:
+    """Of these waits one or none in each queue, which together are as long as this."""
+    queues: dict[int, list[dict[str, Any] | None]] = {}
+    for wait in waits:
+        queues.setdefault(wait["queue"], [None]).append(wait)
+    for chosen in islice(product(*queues.values()), _TRIED):
+        found = [wait for wait in chosen if wait is not None]
+        if sum(wait["end_ps"] - wait["start_ps"] for wait in found) == waited:
+            return found
+    return None
 
 
 class Parts:
@@ -86,6 +105,8 @@ class Parts:
     def of(self, row: int) -> list[Piece]:
         """The pieces of the wait of a row of the messages; they add up to it."""
         message = self._path.graph.messages.row(row, named=True)
+        if message["message"] is not None:
+            return [piece for piece in self._between_ranks(message) if piece.ps]
         flow = self._known[message["flow"]]
         pieces = list(self._source(message, flow))
         if message["what"] != "sent":
@@ -101,6 +122,67 @@ class Parts:
         where = "not explained" if self._blame is not None or message["what"] == "sent" else "in the network"
         pieces.append(Piece(message["dst"], where, rest))
         return [piece for piece in pieces if piece.ps]
+
+    def _between_ranks(self, message: dict[str, Any]) -> Iterator[Piece]:
+        """The same of a message on a queue pair between ranks: until its last packet left, and that packet's waits."""
+        start, whole = message["start_ps"], message["wait_ps"]
+        left = self._sent.get((message["flow"], message["message"]))
+        before = whole if message["what"] == "sent" else left["wait_ps"] if left is not None else 0
+        cause = ("beside_ranks", message, 0, (start, left["time_ps"] if left is not None else message["time_ps"]))
+        yield Piece(message["src"], _BEFORE_IT_LEFT, before, cause)
+        if message["what"] == "sent":
+            return
+        waits = self._waits_of(message, None if left is None else whole - before)
+        for wait in waits or ():
+            for column, how in _ON_THE_WAY.items():
+                cause = (column, message, wait["queue"], (wait["start_ps"], wait["end_ps"]))
+                yield Piece(self._labels.get(wait["queue"], "?"), how, wait[column], cause)
+        rest = whole - before - sum(wait[column] for wait in waits or () for column in _ON_THE_WAY)
+        if waits is None:
+            yield Piece(message["dst"], "in the network", rest)
+        elif rest < 0:
+            yield Piece(message["dst"], "less alone", rest)
+        elif left is None:
+            yield Piece(message["src"], _BEFORE_IT_LEFT, rest, ("beside_ranks", *cause[1:]))
+        else:
+            spread = self._results.meta["scenario"]["switch"].get("balancing", "ecmp") != "ecmp"
+            yield Piece(message["dst"], "reordered" if spread else "not explained", rest)
+
+    def _waits_of(self, message: dict[str, Any], waited: int | None) -> list[dict[str, Any]] | None:
+        """The waits of the last packet of a message between ranks; None: nobody knows which of its flow's they are.
+
+        The last packets of a flow's messages are mostly on the way one at a time. Of several, a message has those
+        waits, at most one in each queue, that add up to what it waited in the network, if that is known.
+        """
+        if self._blame is None:
+            return None
+        spans = self._on_the_way[message["flow"]]
+        start, end = spans[message["message"]]
+        found = [
+            wait for wait in self._waits.get(message["flow"], ()) if start <= wait["start_ps"] <= wait["end_ps"] <= end
+        ]
+        for number, (other_start, other_end) in spans.items():
+            if number != message["message"] and any(
+                other_start <= wait["start_ps"] and wait["end_ps"] <= other_end for wait in found
+            ):
+                return None if waited is None else _that_add_up(found, waited)
+        return found
+
+    @cached_property
+    def _sent(self) -> dict[tuple[int, int], dict[str, Any]]:
+        """Messages between ranks, by flow and number, until their last bit had left."""
+        rows = self._path.graph.messages.filter((pl.col("what") == "sent") & pl.col("message").is_not_null())
+        return {(row["flow"], row["message"]): row for row in rows.to_dicts()}
+
+    @cached_property
+    def _on_the_way(self) -> dict[int, dict[int, tuple[int, int]]]:
+        """By flow and number of a message between ranks: from when to when its last packet may have been on the way."""
+        spans: dict[int, dict[int, tuple[int, int]]] = {}
+        rows = self._path.graph.messages.filter((pl.col("what") == "received") & pl.col("message").is_not_null())
+        for flow, number, start, end in rows.select("flow", "message", "start_ps", "time_ps").iter_rows():
+            left = self._sent.get((flow, number))
+            spans.setdefault(flow, {})[number] = (start if left is None else left["time_ps"], end)
+        return spans
 
     def _received(self, message: dict[str, Any]) -> dict[str, Any]:
         rows = self._path.graph.messages.filter((pl.col("flow") == message["flow"]) & (pl.col("what") == "received"))
@@ -124,6 +206,8 @@ class Parts:
             return None
         column, message, queue, span = piece.cause
         match column:
+            case "beside_ranks":
+                return self._beside_ranks(message, span)
             case "nic_queue_ps":
                 return self._beside(message, span)
             case "paced_ps":
@@ -141,6 +225,19 @@ class Parts:
         left = own.filter(pl.col("flow") == message["flow"])["left"].item()
         overlaps = (pl.col("start_ps") < left) & (pl.col("finish_ps").is_null() | (pl.col("left") > span[0]))
         others = own.filter(overlaps & (pl.col("flow") != message["flow"]))
+        return Blamed(message["src"], self._shares(others, "size_bytes")) if others.height else None
+
+    def _beside_ranks(self, message: dict[str, Any], span: tuple[int, int]) -> Blamed | None:
+        """Other messages of ranks and flows that the same host sent meanwhile."""
+        during = (pl.col("src") == message["src"]) & (pl.col("start_ps") < span[1])
+        name = self._path.graph.traffic
+        ranks = self._path.graph.messages.filter(during & (pl.col("time_ps") > span[0]))
+        ranks = ranks.filter((pl.col("flow") != message["flow"]) | (pl.col("message") != message["message"]))
+        ranks = ranks.unique(["flow", "message"]).select("size_bytes", traffic=pl.lit(name))
+        flows = self._flow_table.filter(
+            during & (pl.col("traffic") != name) & (pl.col("finish_ps").is_null() | (pl.col("finish_ps") > span[0]))
+        )
+        others = pl.concat([ranks, flows.select("size_bytes", "traffic")])
         return Blamed(message["src"], self._shares(others, "size_bytes")) if others.height else None
 
     def _at_source(self, host: str) -> pl.Expr:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backwater.analysis.critical.graph import Graph
-from backwater.common.late import np, pl
+from backwater.common.late import np
 from backwater.errors import UsageError
 
 
@@ -30,6 +30,8 @@ class Path:
     start_ps: int
     end_ps: int
     hops: list[Hop]
+    #: The host of a rank that goes on for ever, if the path begins with what that rank did.
+    cut: str | None = None
 
     @property
     def wait_ps(self) -> int:
@@ -54,10 +56,10 @@ class Path:
 
 def of(graph: Graph, iteration: int | None = None) -> Path:
     """The critical path of an application, or of an iteration: from where the path leaves the one before it."""
-    node = end = graph.last(iteration)
+    node = end = graph.ends(iteration)[0]
     hops = []
     iterations = graph.messages["iteration"]
-    while node != 0:
+    while node != 0 and graph.cut(node) is None:
         row = int(graph.message[node])
         if iteration is not None and row >= 0 and iterations[row] < iteration:
             break
@@ -73,7 +75,7 @@ def of(graph: Graph, iteration: int | None = None) -> Path:
         way = -int(best[2])
         hops.append(Hop(node, int(graph.least_ps[way]), int(graph.wait_ps[way]), row if row >= 0 else None))
         node = int(graph.before[way])
-    return Path(graph, int(graph.time_ps[node]), int(graph.time_ps[end]), hops[::-1])
+    return Path(graph, int(graph.time_ps[node]), int(graph.time_ps[end]), hops[::-1], graph.cut(node))
 
 
 class Without:
@@ -85,11 +87,7 @@ class Without:
         order = np.argsort(graph.before, kind="stable")
         self._next = after[order]
         self._from = np.searchsorted(graph.before[order], np.arange(len(graph.time_ps) + 1))
-        complete = graph.messages.with_row_index().filter(pl.col("what") == "received")
-        if iteration is not None:
-            complete = complete.filter(pl.col("iteration") == iteration)
-        latest = complete.sort("time_ps", descending=True)["index"].to_numpy()
-        self._ends: list[int] = graph.nodes[latest].tolist()
+        self._ends = graph.ends(iteration)
 
     def end_ps(self, gone: dict[int, int]) -> int:
         """When the application is done if these rows of its messages wait that much less."""
@@ -117,7 +115,6 @@ class Without:
 
     def messages(self, rows: Sequence[int]) -> int:
         """When it is done if these messages do not wait at all, whatever of them a step waits for."""
-        messages = self._graph.messages
-        flows = messages["flow"].gather(list(rows)).unique()
-        found = messages.with_row_index().filter(pl.col("flow").is_in(flows.implode()))
+        messages, key = self._graph.messages, ["flow", "message"]
+        found = messages.with_row_index().join(messages[list(rows)].select(key), on=key, how="semi", nulls_equal=True)
         return self.end_ps(dict(found.select("index", "wait_ps").iter_rows()))

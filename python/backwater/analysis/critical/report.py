@@ -24,8 +24,7 @@ def report(found: Critical, alone: Path | None = None) -> Iterator[Table | str]:
     yield from (f"note: {note}" for note in found.notes)
     name = graph.traffic if found.iteration is None else f"{graph.traffic}, iteration {found.iteration}"
     messages = quantities.count(len(path.rows))
-    if not graph.done:
-        yield f"caveat: {graph.traffic} did not come to its end; this is the path to its last complete message"
+    yield from (f"caveat: {caveat}" for caveat in _caveats(path))
     computing = path.ideal_ps - path.alone_ps
     yield (
         f"{name}: {_time(found.time_ps)}; the critical path has {messages} messages, which take "
@@ -53,6 +52,27 @@ def kinds(sums: dict[str, int]) -> str:
     added = [f"{_time(ps)} {how}" for how, ps in sums.items() if ps > 0]
     off = -sum(ps for ps in sums.values() if ps < 0)
     return ", ".join(added) + (f"; {_time(off)} of these in an empty network, too, are taken off" if off else "")
+
+
+def _caveats(path: Path) -> Iterator[str]:
+    """What the path is not of."""
+    graph = path.graph
+    ended, followed = graph.ended
+    if not graph.done:
+        if graph.rank_ends is None:
+            yield f"{graph.traffic} did not come to its end; this is the path to its last complete message"
+        elif ended:
+            yield (
+                f"{ended} of {followed} ranks of {graph.traffic} came to their end; this is the path to the end of "
+                "the last of them"
+            )
+        else:
+            yield f"no rank of {graph.traffic} came to its end; this is the path to the last that one of them did"
+    if path.cut is not None:
+        yield (
+            f"the path begins with what a rank at {path.cut} did: that goes on for ever, and is not followed from its "
+            "endless loop on"
+        )
 
 
 def _waits(found: Critical) -> Table:
@@ -186,7 +206,7 @@ def line(path: Path, folder: str, alone: Path | None = None) -> str:
 def values(found: Critical, alone: Path | None = None) -> dict[str, Any]:
     """For JSON: every message of the path, the waits and places that are printed; what it waits alone, if known."""
     graph, path = found.path.graph, found.path
-    keys = ("flow", "what", "iteration", "part", "line", "src", "dst", "src_rank", "dst_rank", "size_bytes")
+    keys = ("flow", "what", "iteration", "part", "line", "message", "src", "dst", "src_rank", "dst_rank", "size_bytes")
     times = ("start_ps", "time_ps", "alone_ps", "wait_ps")
     messages = [graph.messages.row(row, named=True) for row in path.rows]
     return {

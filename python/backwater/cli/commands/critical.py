@@ -1,4 +1,4 @@
-"""``backwater critical``: which message of a collective or trace waited where, and for whom."""
+"""``backwater critical``: which message of an application waited where, and for whom."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def critical(
     top: Count = 8,
     json_: Json = False,
 ) -> None:
-    """Print the critical path of each collective and trace: its waits, the longest first, where they were, for whom.
+    """Print the critical path of each application: its waits, the longest first, where they were, for whom.
 
-    The path leads from the last message back to the start, always to what came last. Its messages alone in an empty
+    Applications are collectives, traces, jobs, programs of ranks and GPCNeT. The path leads from the last message, or
+    the rank that ended last, back to the start, always to what came last. Its messages alone in an empty
     network, the time of hosts and the waits add up to the application's time. Needs a run with `probe.dependencies`;
     where in the network a message waited needs `probe.blame` and `probe.pauses`. All are on by default. What it waits
     alone is told if `backwater run` has kept the run in which nothing else sent.
@@ -44,11 +45,12 @@ def critical(
         Print JSON.
     """
     run = Results(results)
+    analysis.whole(run)
     paths = list(analysis.paths(run, job, iteration))
     found = [analysis.of(run, path, iteration, top) for path in paths]
     if not found:
         raise UsageError(
-            f"{run.folder} has no collective or trace of which a message came to its end, or its run had "
+            f"{run.folder} has no application of which a message came to its end, or its run had "
             "probe.dependencies = false: it has no critical path"
         )
     known = alone.kept(run, [path.graph.traffic for path in paths])

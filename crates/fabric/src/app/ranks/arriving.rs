@@ -4,6 +4,7 @@ use backwater_traffic::program::Op;
 use super::Ranks;
 use super::frame::{Message, Word};
 use super::matching::{Came, Posted};
+use super::recorder::After;
 use crate::link::ports::Ports;
 use crate::violation::What;
 use crate::world::World;
@@ -19,12 +20,14 @@ impl Ranks {
         }
     }
 
-    /// A message of rank `from` has come in for a rank of this host.
+    /// A message of rank `from` has come in for a rank of this host, after something.
+    #[allow(clippy::too_many_arguments, reason = "they are what every part of an event needs")]
     pub(crate) fn arrives(
         &mut self,
         rank: u32,
         from: u32,
         message: &Message,
+        after: After,
         now: u64,
         world: &World,
         ports: &mut Ports,
@@ -37,24 +40,18 @@ impl Ranks {
         let (id, op) = (own.id, message.op);
         let control = world.costs(id).control.get().max(1);
         match message.word {
-            Word::Eager | Word::Request => self.asks(rank, from, message, now, world, ports),
+            Word::Eager | Word::Request => self.asks(rank, from, message, after, now, world, ports),
             Word::Clear => {
                 let place = own.asking.iter().position(|asking| *asking == op);
                 own.asking.remove(place.expect("an answer comes to who has asked"));
                 if let Op::Isend { to, size, .. } = *world.op(id, op) {
-                    self.give(
-                        rank,
-                        to,
-                        Message { word: Word::Data, op, size: size.max(1) },
-                        now,
-                        world,
-                        ports,
-                    );
+                    let data = Message { word: Word::Data, op, size: size.max(1) };
+                    self.give(rank, to, data, &[after], now, world, ports);
                 }
             }
             Word::Data => {
                 let set = own.matching.data(from, op);
-                own.ready.push_back(set);
+                own.ready.push_back((set, after));
                 self.wake(rank, now, world, ports);
             }
             // Between ranks of one host the one that puts or gets knows by itself when that is done.
@@ -63,24 +60,39 @@ impl Ranks {
                     own.sent_messages += 1;
                     own.sent_bytes += message.size;
                 }
-                self.done_locally(from, message, now, world, ports);
+                self.done_locally(from, message, after, now, world, ports);
             }
             Word::Put => {
                 let answer = Message { word: Word::PutDone, op, size: control };
-                self.give(rank, from, answer, now, world, ports);
+                self.give(rank, from, answer, &[after], now, world, ports);
             }
             Word::Get => {
                 let reply = Message { word: Word::GetData, op, size: bytes(world.op(from, op)) };
-                self.give(rank, from, reply, now, world, ports);
+                self.give(rank, from, reply, &[after], now, world, ports);
             }
             Word::PutDone | Word::GetData => {
                 own.one_sided -= 1;
+                self.complete(rank, after);
                 self.wake(rank, now, world, ports);
             }
         }
     }
 
-    fn done_locally(&mut self, from: u32, message: &Message, now: u64, world: &World, ports: &mut Ports) {
+    fn complete(&mut self, rank: u32, after: After) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.complete(rank, after);
+        }
+    }
+
+    fn done_locally(
+        &mut self,
+        from: u32,
+        message: &Message,
+        after: After,
+        now: u64,
+        world: &World,
+        ports: &mut Ports,
+    ) {
         let rank = self.local(from).expect("it is of this host");
         let own = &mut self.own[rank as usize];
         own.one_sided -= 1;
@@ -88,13 +100,24 @@ impl Ranks {
             own.received_messages += 1;
             own.received_bytes += message.size;
         }
+        self.complete(rank, after);
         self.wake(rank, now, world, ports);
     }
 
     /// A message looks for its receive.
-    fn asks(&mut self, rank: u32, from: u32, message: &Message, now: u64, world: &World, ports: &mut Ports) {
+    #[allow(clippy::too_many_arguments, reason = "they are what every part of an event needs")]
+    fn asks(
+        &mut self,
+        rank: u32,
+        from: u32,
+        message: &Message,
+        after: After,
+        now: u64,
+        world: &World,
+        ports: &mut Ports,
+    ) {
         let Op::Isend { size, tag, .. } = *world.op(from, message.op) else { return };
-        let came = Came { from, op: message.op, tag, size, eager: message.word == Word::Eager };
+        let came = Came { from, op: message.op, tag, size, eager: message.word == Word::Eager, after };
         if let Some(posted) = self.own[rank as usize].matching.came(came) {
             self.matched(rank, &came, &posted, now, world, ports);
             self.wake(rank, now, world, ports);
@@ -136,13 +159,13 @@ impl Ranks {
             return;
         }
         if came.eager {
-            own.ready.push_back(posted.set);
+            own.ready.push_back((posted.set, came.after));
             return;
         }
         own.matching.clear(came, posted.set);
         let size = world.costs(own.id).control.get().max(1);
         let answer = Message { word: Word::Clear, op: came.op, size };
-        self.give(rank, came.from, answer, now, world, ports);
+        self.give(rank, came.from, answer, &[came.after, posted.after], now, world, ports);
     }
 }
 

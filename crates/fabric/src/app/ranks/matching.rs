@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use backwater_traffic::program::{ANY, INTERNAL};
 
+use super::recorder::After;
+
 /// A receive that waits for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Posted {
@@ -12,6 +14,8 @@ pub(super) struct Posted {
     /// Bytes that it has room for.
     pub(super) room: u64,
     pub(super) set: u8,
+    /// What its post came after.
+    pub(super) after: After,
 }
 
 /// A message that has come in, or asks for a receive.
@@ -23,6 +27,8 @@ pub(super) struct Came {
     pub(super) size: u64,
     /// Its data is here; else the sender waits to hear that there is a receive.
     pub(super) eager: bool,
+    /// What brought it.
+    pub(super) after: After,
 }
 
 /// A receive whose data has been asked for.
@@ -128,11 +134,11 @@ mod tests {
     use super::*;
 
     const fn receive(from: u32, tag: u32, set: u8) -> Posted {
-        Posted { from, tag, room: 8, set }
+        Posted { from, tag, room: 8, set, after: After::NOTHING }
     }
 
     const fn message(from: u32, tag: u32, op: u32) -> Came {
-        Came { from, op, tag, size: 8, eager: true }
+        Came { from, op, tag, size: 8, eager: true, after: After::NOTHING }
     }
 
     #[test]

@@ -15,7 +15,8 @@
 //!    (`frame.rs`). Tag and size are in the programs, which every host knows as it knows the routes.
 //! 4. The last packet finds its receive by MPI's rules (`matching.rs`). Answers to RTS, puts and gets are the NIC's and take no rank's time.
 //! 5. Between ranks of one host a message takes a fixed time and no network.
-//! 6. If all ranks wait and nothing is under way, the run ends with their names and what each waits for (`waiting.rs`).
+//! 6. Where a rank goes on, what it has waited for is recorded, if anybody wants to know (`recorder.rs`).
+//! 7. If all ranks wait and nothing is under way, the run ends with their names and what each waits for (`waiting.rs`).
 mod arriving;
 pub(crate) mod frame;
 mod matching;
@@ -23,6 +24,7 @@ mod outcome;
 pub(crate) mod outgoing;
 mod programs;
 mod progress;
+pub(crate) mod recorder;
 mod state;
 pub(crate) mod waiting;
 
@@ -30,13 +32,15 @@ use std::cmp::Reverse;
 
 use backwater_traffic::trace::{Finishes, Part};
 
-use self::frame::Message;
+use self::frame::{Message, Word};
+use self::recorder::{After, Recorder, Who};
 pub(crate) use self::state::Rank;
 use crate::app::host_flows::HostFlows;
 use crate::app::jobs::Done;
 use crate::link::ports::NIC;
 use crate::link::ports::{Ports, Purpose};
 use crate::record::TimingRecord;
+use crate::spec::Spec;
 use crate::violation::What;
 use crate::world::World;
 
@@ -56,11 +60,13 @@ pub(crate) struct Ranks {
     recorded: u64,
     ended: Vec<Done>,
     broken: Option<What>,
+    /// If it is recorded what they wait for.
+    recorder: Option<Box<Recorder>>,
 }
 
 impl Ranks {
     /// Those of `host`; `None` if it has none.
-    pub(crate) fn new(host: usize, ends: &HostFlows, world: &World) -> Option<Box<Self>> {
+    pub(crate) fn new(host: usize, ends: &HostFlows, spec: &Spec, world: &World) -> Option<Box<Self>> {
         let own = ends.ranks(host);
         if own.is_empty() {
             return None;
@@ -83,6 +89,8 @@ impl Ranks {
             }
         }
         to.sort_unstable();
+        let recorded = spec.probe.dependencies;
+        let recorder = recorded.then(|| Box::new(Recorder::new(host, own.len(), ends, spec.steps.len())));
         let own = own.iter().map(|id| Rank::new(*id, &programs.ranks[*id as usize])).collect();
         Some(Box::new(Self {
             own,
@@ -93,6 +101,7 @@ impl Ranks {
             recorded: 0,
             ended: Vec::new(),
             broken: None,
+            recorder,
         }))
     }
 
@@ -101,21 +110,33 @@ impl Ranks {
         self.from[slot as usize]
     }
 
-    /// The next message that a rank has from one of this host, and that one.
-    pub(crate) fn take_local(&mut self, rank: u32) -> (u32, Message) {
+    /// The next message that a rank has from one of this host, that one, and what sent it.
+    pub(crate) fn take_local(&mut self, rank: u32) -> (u32, Message, After) {
         self.own[rank as usize].local.pop_front().expect("its timer was set for it")
     }
 
-    /// A message that its rank waits for leaves by the sender of a slot, and its last bit at `end`: the rank.
-    pub(crate) fn leaves(&mut self, slot: u32, message: &Message, end: u64) -> u32 {
+    /// A message leaves by the sender of a slot, and its last bit at `end`: its rank, if that waits for it.
+    pub(crate) fn leaves(&mut self, slot: u32, message: &Message, end: u64) -> Option<u32> {
+        let sent = self.recorder.as_mut().map(|recorder| recorder.sent(slot, message.size, end));
+        if !matches!(message.word, Word::Eager | Word::Data) {
+            return None;
+        }
         let rank = self.owner[slot as usize];
-        self.own[rank as usize].leaving.push(Reverse((end, message.op)));
-        rank
+        let sent = sent.unwrap_or(After::NOTHING);
+        self.own[rank as usize].leaving.push(Reverse((end, message.op, sent)));
+        Some(rank)
+    }
+
+    /// A message has come in by the receiver of a slot.
+    pub(crate) fn received(&mut self, slot: u32, size: u64, now: u64) -> After {
+        let recorder = self.recorder.as_mut();
+        recorder.map_or(After::NOTHING, |recorder| recorder.received(slot, size, now))
     }
 
     /// How many records they have made in this event, how many programs have ended in it, and what went wrong.
     pub(crate) fn take_outcome(&mut self) -> (u64, Vec<Done>, Option<What>) {
-        (std::mem::take(&mut self.recorded), std::mem::take(&mut self.ended), self.broken.take())
+        let recorded = self.recorder.as_mut().map_or(0, |recorder| recorder.take_recorded());
+        (std::mem::take(&mut self.recorded) + recorded, std::mem::take(&mut self.ended), self.broken.take())
     }
 
     /// What they have given to queue pairs in this event, by the slot of the sender.
@@ -143,8 +164,20 @@ impl Ranks {
         own.map(move |(number, rank)| (program(rank).start.as_ps(), number))
     }
 
-    /// A rank gives a message for another one to the queue pair, or, if that is of the same host, to itself after a while.
-    fn give(&mut self, rank: u32, to: u32, message: Message, now: u64, world: &World, ports: &mut Ports) {
+    /// A rank gives a message for another one to the queue pair, or, if that is of the same host, to itself after a while. Its NIC does
+    /// so, `answering` something.
+    #[allow(clippy::too_many_arguments, reason = "they are what every part of an event needs")]
+    fn give(
+        &mut self,
+        rank: u32,
+        to: u32,
+        message: Message,
+        answering: &[After],
+        now: u64,
+        world: &World,
+        ports: &mut Ports,
+    ) {
+        let who = self.who(rank, message.op, now);
         let own = &mut self.own[rank as usize];
         if message.word.is_payload() {
             own.sent_messages += 1;
@@ -152,13 +185,24 @@ impl Ranks {
         }
         let key = (rank, to, message.word.is_answer());
         if let Ok(place) = self.to.binary_search_by_key(&key, |(key, _)| *key) {
-            self.given.push((self.to[place].1, message));
+            let slot = self.to[place].1;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.gives(who, answering, Ok((slot, message.size)), world, ports);
+            }
+            self.given.push((slot, message));
             return;
         }
         let (id, delay) = (own.id, world.costs(own.id).local.as_ps());
         let target = self.local(to).expect("ranks of different hosts have a queue pair");
-        self.own[target as usize].local.push_back((id, message));
+        let recorder = self.recorder.as_mut();
+        let after = recorder.map(|recorder| recorder.gives(who, answering, Err(delay), world, ports));
+        self.own[target as usize].local.push_back((id, message, after.unwrap_or(After::NOTHING)));
         ports.set_timer(now + delay, NIC, Purpose::Local, target);
+    }
+
+    /// A rank as the record knows it.
+    fn who(&self, rank: u32, op: u32, now: u64) -> Who {
+        Who { rank, id: self.own[rank as usize].id, op, now }
     }
 
     /// The place of a rank, if it is one of this host.

@@ -5,6 +5,7 @@ use backwater_units::Time;
 use super::Ranks;
 use super::frame::{Message, Word};
 use super::matching::Posted;
+use super::recorder::{After, is_endless};
 use super::state::Doing;
 use crate::link::ports::NIC;
 use crate::link::ports::{Ports, Purpose};
@@ -17,6 +18,12 @@ impl Ranks {
         let own = &mut self.own[rank as usize];
         // At the start of a program nothing has been paid for yet.
         own.paid = own.executed > 0;
+        if own.executed == 0 {
+            let who = self.who(rank, 0, now);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.begins(who, world, ports);
+            }
+        }
         self.go_on(rank, now, world, ports);
     }
 
@@ -32,9 +39,12 @@ impl Ranks {
     /// The last bit of a message has left.
     pub(crate) fn gone(&mut self, rank: u32, now: u64, world: &World, ports: &mut Ports) {
         let own = &mut self.own[rank as usize];
-        let op = own.leaving.pop().expect("its timer was set for it").0.1;
+        let (_, op, after) = own.leaving.pop().expect("its timer was set for it").0;
         if let Op::Isend { set, .. } = world.op(own.id, op) {
             own.requests[usize::from(*set)] -= 1;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.gone(rank, *set, after);
+            }
         }
         self.wake(rank, now, world, ports);
     }
@@ -58,13 +68,32 @@ impl Ranks {
                 Op::Compute(time) => self.pay(rank, time.as_ps(), now, ports),
                 Op::Irecv { from, size, tag, set } => {
                     self.own[rank as usize].requests[usize::from(set)] += 1;
-                    self.receive(rank, Posted { from, tag, room: size, set }, now, world, ports);
+                    let after = self.recorder.as_ref().map(|recorder| recorder.here(rank, now));
+                    let after = after.unwrap_or(After::NOTHING);
+                    self.receive(rank, Posted { from, tag, room: size, set, after }, now, world, ports);
                     self.limit(rank);
                     true
                 }
-                Op::Wait { sets } => self.wait(rank, now, world, ports, |rank| rank.is_done(sets)),
-                Op::Flush => self.wait(rank, now, world, ports, |rank| rank.one_sided == 0),
+                Op::Wait { sets } => {
+                    let done = self.wait(rank, now, world, ports, |rank| rank.is_done(sets));
+                    let who = self.who(rank, self.own[rank as usize].at, now);
+                    if let Some(recorder) = self.recorder.as_mut().filter(|_| done) {
+                        recorder.waited(who, sets, world, ports);
+                    }
+                    done
+                }
+                Op::Flush => {
+                    let done = self.wait(rank, now, world, ports, |rank| rank.one_sided == 0);
+                    let who = self.who(rank, self.own[rank as usize].at, now);
+                    if let Some(recorder) = self.recorder.as_mut().filter(|_| done) {
+                        recorder.flushed(who, world, ports);
+                    }
+                    done
+                }
                 Op::Loop { .. } | Op::End { .. } => {
+                    if let Some(recorder) = self.recorder.as_mut().filter(|_| is_endless(op)) {
+                        recorder.leaves_off(rank);
+                    }
                     self.turn(rank, op);
                     continue;
                 }
@@ -86,6 +115,10 @@ impl Ranks {
             self.own[rank as usize].at += 1;
         }
         self.own[rank as usize].doing = Doing::Ended(now);
+        let who = self.who(rank, self.own[rank as usize].at, now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.goes_on(who, &[], world, ports);
+        }
         if !world.programs.ranks[id as usize].is_endless() {
             self.end(id, world);
         }
@@ -117,15 +150,22 @@ impl Ranks {
             if !own.paid && done(own) {
                 return true;
             }
-            if own.ready.is_empty() {
+            let Some((_, brought)) = own.ready.front().copied() else {
                 own.doing = Doing::Waiting(now);
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.idle(rank, now);
+                }
                 return false;
+            };
+            let (paid, who) = (own.paid, self.who(rank, self.own[rank as usize].at, now));
+            if let Some(recorder) = self.recorder.as_mut().filter(|_| !paid) {
+                recorder.goes_on(who, &[brought], world, ports);
             }
             if !self.pay(rank, cost, now, ports) {
                 return false;
             }
             let own = &mut self.own[rank as usize];
-            if let Some(set) = own.ready.pop_front() {
+            if let Some((set, _)) = own.ready.pop_front() {
                 own.requests[usize::from(set)] -= 1;
             }
         }
@@ -184,6 +224,6 @@ impl Ranks {
             }
             _ => return,
         };
-        self.give(rank, to, Message { word, op: number, size: size.max(1) }, now, world, ports);
+        self.give(rank, to, Message { word, op: number, size: size.max(1) }, &[], now, world, ports);
     }
 }

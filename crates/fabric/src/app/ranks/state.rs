@@ -6,6 +6,7 @@ use backwater_traffic::program::{self, Op, SETS};
 
 use super::frame::{Message, Word};
 use super::matching::Matching;
+use super::recorder::After;
 
 /// The most requests that a rank may have outstanding, and the most messages that it may have got without receiving them: beyond, something
 /// never waits for what it posts, and the run would need more and more memory.
@@ -40,14 +41,14 @@ pub(crate) struct Rank {
     pub(super) one_sided: u32,
     pub(super) stopwatches: Vec<u64>,
     pub(super) matching: Matching,
-    /// Sets of the receives whose data is there, in the order in which it came.
-    pub(super) ready: VecDeque<u8>,
+    /// Sets of the receives whose data is there, in the order in which it came, and what brought it.
+    pub(super) ready: VecDeque<(u8, After)>,
     /// Ops of the messages that have asked for a receive and were not answered yet.
     pub(super) asking: VecDeque<u32>,
     /// (when its last bit will have left, op) of messages of which the last packet is on the wire.
-    pub(super) leaving: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(super) leaving: BinaryHeap<Reverse<(u64, u32, After)>>,
     /// Messages from ranks of its host that are on their way, with their senders.
-    pub(super) local: VecDeque<(u32, Message)>,
+    pub(super) local: VecDeque<(u32, Message, After)>,
     /// Ops executed.
     pub(super) executed: u64,
     pub(super) waited: u64,

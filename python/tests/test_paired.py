@@ -89,6 +89,19 @@ def test_a_ratio_is_a_geometric_mean_with_the_interval_of_its_logarithm() -> Non
     assert (found.pairs, found.lower, found.higher) == (3, 1, 1)
 
 
+def test_effect_and_chance_are_of_the_same_ratios() -> None:
+    # Five values double, and the largest falls by a tenth. Of the logarithms its rank is the lowest, 1 of 6: two of all
+    # 64 choices of signs have such a sum or a lower one, on either side 4. Of the differences its rank would be the
+    # highest: 14 sets of the ranks 1 to 6 have a sum of at most 6, and p would be 28 / 64.
+    first, other = [1.0, 1.0, 1.0, 1.0, 1.0, 100.0], [2.0, 2.1, 2.2, 2.3, 2.4, 90.0]
+    found = paired.compared(first, other)
+    assert found.kind == "ratio"
+    assert found.p == 4 / 64
+    inverse = paired.compared(other, first)
+    assert inverse.p == found.p
+    assert inverse.effect == pytest.approx(1 / found.effect)
+
+
 def test_where_something_is_zero_there_is_a_difference() -> None:
     found = paired.compared([0.0, 10.0], [4.0, 12.0])
     assert found.kind == "difference"
@@ -114,8 +127,55 @@ def test_what_is_lower_in_every_seed_is_told_with_its_ratio_and_the_number_of_se
 
 def test_too_few_seeds_are_told_with_the_number_that_would_do() -> None:
     told = scheme_tests.sentences(scheme_tests.of(rows(5, 0.5)))
-    assert "TCD's may be the same" in told[-2]
+    assert told[-2] == (
+        "web, mean slowdown: TCD's is 0.500 times ECN's (0.500 to 0.500), 5 seeds, p = 0.062: "
+        "too few to tell from chance."
+    )
     assert told[-1] == "5 seeds tell no difference from chance: 1 comparison needs --seeds 6 or more."
+
+
+def test_with_enough_seeds_what_chance_does_is_told_as_that() -> None:
+    every = [
+        Row(scheme, "", "web", seed, {"mean_slowdown": 2.0 + (seed % 2 if scheme == "TCD" else 1 - seed % 2)})
+        for scheme in ("ECN", "TCD")
+        for seed in range(8)
+    ]
+    # Four seeds have 2/3 and four 3/2: all ranks are alike, and half of all signs.
+    (one,) = scheme_tests.of(every)
+    assert one.found.effect == pytest.approx(1.0)
+    assert one.found.p == 1.0
+    assert scheme_tests.sentences([one])[-1].endswith("8 seeds, p = 1: not told from chance.")
+
+
+def test_the_interval_of_each_effect_is_told_over_an_axis() -> None:
+    every = [
+        Row(scheme, at, "web", seed, {"mean_slowdown": value * (1 + seed / 10)})
+        for at, second in (("0.2", 0.5), ("0.4", 0.25))
+        for scheme, value in (("ECN", 2.0), ("TCD", 2.0 * second))
+        for seed in range(7)
+    ]
+    told = scheme_tests.sentences(scheme_tests.of(every), "load")
+    # 2 / 2^7, twice.
+    assert told[-1] == (
+        "web, mean slowdown, TCD against ECN over load: "
+        "lower at 0.2 (0.500, 0.500 to 0.500, p = 0.031), 0.4 (0.250, 0.250 to 0.250, p = 0.031)."
+    )
+
+
+def test_what_is_the_same_is_one_comparison_however_often_it_is_shown() -> None:
+    # An axis that changes one scheme of three, and a fourth that is the second under another name.
+    values = {"ECN": (2.0, 2.0), "TCD": (1.0, 1.0), "mine": (1.5, 1.2), "TCD again": (1.0, 1.0)}
+    every = [
+        Row(scheme, at, "web", seed, {"mean_slowdown": of[place] * (1 + seed / 10)})
+        for place, at in enumerate(("0.5", "0.7"))
+        for scheme, of in values.items()
+        for seed in range(7)
+    ]
+    found = scheme_tests.of(every)
+    assert len(found) == 6
+    # TCD against ECN, and two of mine; each has 2 / 2^7 by itself.
+    assert {one.found.p_holm for one in found} == {3 * 2 / 2**7}
+    assert "Holm's correction for 3 comparisons" in scheme_tests.sentences(found, "cut")[1]
 
 
 def test_equal_values_are_no_comparison() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,14 +66,18 @@ def of(rows: Iterable[Row], measures: Sequence[str] = ()) -> list[Against]:
                 known.setdefault((whose, name, row.at), {}).setdefault(row.scheme, {})[row.seed] = float(value)
     first, *others = schemes
     found: list[tuple[tuple[str, str, str], str, Paired]] = []
+    compared: list[Hashable] = []
     for what, by_scheme in known.items():
         base = by_scheme.get(first, {})
         for scheme in others:
             seeds = [seed for seed in base if seed in by_scheme.get(scheme, {})]
             if len(seeds) > 1:
+                mine = [base[seed] for seed in seeds]
                 values = [by_scheme[scheme][seed] for seed in seeds]
-                found.append((what, scheme, paired.compared([base[seed] for seed in seeds], values)))
-    corrected = paired.corrected([one for _, _, one in found])
+                found.append((what, scheme, paired.compared(mine, values)))
+                # The same runs under another name, or where what is varied changes neither scheme.
+                compared.append((what[:2], *mine, *values))
+    corrected = paired.corrected([one for _, _, one in found], compared)
     return [
         Against(at, traffic, measure, scheme, first, one)
         for ((traffic, measure, at), scheme, _), one in zip(found, corrected, strict=True)
@@ -101,54 +105,65 @@ def sentences(found: Sequence[Against], over: str = "") -> list[str]:
     for one in found:
         groups.setdefault((one.traffic, one.measure, one.scheme), []).append(one)
     seeds = sorted({one.found.pairs for one in found})
-    compared = sum(one.found.tested for one in found)
+    compared = found[0].found.among
     words = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
     head = [
         f"Against {found[0].first}, seed by seed ({words} seeds): the ratio of the values with its 95 % interval.",
         f"p: Wilcoxon's signed-rank test, with Holm's correction for {_comparisons(compared)}.",
     ]
-    told = [_over(group, over) if over else _sentence(group[0]) for group in groups.values()]
     needed = paired.pairs_needed(max(1, compared))
+    told = [_over(group, over) if over else _sentence(group[0], needed) for group in groups.values()]
     few = compared > 0 and seeds[-1] < needed
     need = f"{_comparisons(compared)} need{'s' * (compared == 1)}"
     rest = [f"{seeds[-1]} seeds tell no difference from chance: {need} --seeds {needed} or more."]
     return [*head, *told, *(rest if few else [])]
 
 
+def of_one_seed() -> str:
+    """What is said in place of tests."""
+    return f"One seed has no intervals over seeds, and nothing to test: --seeds {paired.pairs_needed(1)} or more."
+
+
 def _comparisons(count: int) -> str:
     return f"{count} comparison{'' if count == 1 else 's'}"
 
 
-def _sentence(one: Against) -> str:
-    return f"{_of(one)}: {_compared(one)}."
+def _sentence(one: Against, needed: int) -> str:
+    return f"{_of(one)}: {_compared(one, needed)}."
 
 
 def _of(one: Against) -> str:
     return ", ".join(filter(None, (one.traffic, CATALOGUE[one.measure].words)))
 
 
-def _compared(one: Against) -> str:
+def _compared(one: Against, needed: int) -> str:
     """Such as "TCD's is lower, 0.71 times ECN's (0.66 to 0.77; 12 seeds, p = 0.012)"."""
     found = one.found
     if found.shown == "equal":
         return f"{one.scheme}'s is {one.first}'s in each of {found.pairs} seeds"
     if found.shown == "fixed":
         return f"{one.scheme}'s is {effect(one, ends=False)} in each of {found.pairs} seeds, which change nothing"
-    said = f"is {found.shown}" if found.shown else "may be the same"
-    return f"{one.scheme}'s {said}, {effect(one)}, {chance(found)}"
+    if found.shown:
+        return f"{one.scheme}'s is {found.shown}, {effect(one)}, {chance(found)}"
+    doubt = "too few to tell from chance" if found.pairs < needed else "not told from chance"
+    return f"{one.scheme}'s is {effect(one)}, {chance(found)}: {doubt}"
 
 
 def effect(one: Against, *, ends: bool = True) -> str:
     """How large the difference is: "0.71 times ECN's (0.66 to 0.77)"."""
     found = one.found
-    ratio = found.kind == "ratio"
+    interval = f" ({_interval(one)})" if ends and _interval(one) else ""
+    return f"{_show(one, found.effect)} {'times' if found.kind == 'ratio' else 'against'} {one.first}'s{interval}"
 
-    def show(value: float) -> str:
-        return _number(value) if ratio else _signed(value, CATALOGUE[one.measure].show)
 
-    known = ends and found.low is not None and found.high is not None
-    interval = f" ({show(found.low)} to {show(found.high)})" if known else ""  # type: ignore[arg-type]
-    return f"{show(found.effect)} {'times' if ratio else 'against'} {one.first}'s{interval}"
+def _show(one: Against, value: float) -> str:
+    return _number(value) if one.found.kind == "ratio" else _signed(value, CATALOGUE[one.measure].show)
+
+
+def _interval(one: Against) -> str:
+    """Its ends, where it has some: "0.66 to 0.77"."""
+    low, high = one.found.low, one.found.high
+    return "" if low is None or high is None else f"{_show(one, low)} to {_show(one, high)}"
 
 
 def _number(value: float) -> str:
@@ -196,5 +211,5 @@ def _short(one: Against) -> str:
         return "1"
     if found.shown == "fixed":
         return effect(one, ends=False)
-    size = _number(found.effect) if found.kind == "ratio" else _signed(found.effect, CATALOGUE[one.measure].show)
-    return f"{size}, p {p_text(found.p_holm) if found.p_holm < 0.001 else '= ' + p_text(found.p_holm)}"
+    p = p_text(found.p_holm) if found.p_holm < 0.001 else f"= {p_text(found.p_holm)}"
+    return ", ".join(filter(None, (_show(one, found.effect), _interval(one), f"p {p}")))

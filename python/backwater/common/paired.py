@@ -2,12 +2,16 @@
 
 The traffic of a seed is the same under both, so that its own size is no part of the difference. Who compares much finds
 something by chance: Holm's correction says how sure all of what is said is together.
+
+Effect and chance are of one quantity: where all values are above 0 the logarithms of the ratios, which are differences
+on a scale on which a half is as far from 1 as a double is (Keene, "The log transformation is special", Statistics in
+Medicine 14(8), 1995); else the differences.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -89,6 +93,8 @@ class Paired:
     p_holm: float
     #: Whether every pair is the same: the seed changes nothing, and there is no chance to test against.
     fixed: bool = False
+    #: How many comparisons the correction is for.
+    among: int = 1
 
     @property
     def tested(self) -> bool:
@@ -110,8 +116,8 @@ class Paired:
 def compared(first: Sequence[float], other: Sequence[float]) -> Paired:
     """What `other` has against `first`, pair by pair."""
     pairs = list(zip(first, other, strict=True))
-    differences = [above - below for below, above in pairs]
     ratio = all(below > 0 and above > 0 for below, above in pairs)
+    differences = [_log(below, above) if ratio else above - below for below, above in pairs]
     effect, low, high = geometric([above / below for below, above in pairs]) if ratio else _mean(differences)
     p = wilcoxon(differences)
     return Paired(
@@ -128,13 +134,24 @@ def compared(first: Sequence[float], other: Sequence[float]) -> Paired:
     )
 
 
+def _log(below: float, above: float) -> float:
+    """The logarithm of the ratio; of twice and of half the same but for the sign, so that ties are ties."""
+    return math.copysign(math.log(max(below, above) / min(below, above)), above - below)
+
+
 def _mean(differences: Sequence[float]) -> tuple[float, float | None, float | None]:
     found = estimate(differences)
     return (found.mean, None, None) if found.half_width is None else (found.mean, found.low, found.high)
 
 
-def corrected(found: Sequence[Paired]) -> list[Paired]:
-    """The same with Holm's correction; those without a difference, or without chance, are no comparison."""
-    tested = [number for number, one in enumerate(found) if one.tested]
-    chances = dict(zip(tested, holm([found[number].p for number in tested]), strict=True))
-    return [replace(one, p_holm=chances.get(number, 1.0)) for number, one in enumerate(found)]
+def corrected(found: Sequence[Paired], of: Sequence[Hashable]) -> list[Paired]:
+    """The same with Holm's correction; those without a difference, or without chance, are no comparison.
+
+    `of` is what each compares: what is equal is one comparison, however often it is shown.
+    """
+    tested = {what: one.p for what, one in zip(of, found, strict=True) if one.tested}
+    chances = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return [
+        replace(one, p_holm=chances.get(what, 1.0) if one.tested else 1.0, among=len(tested))
+        for what, one in zip(of, found, strict=True)
+    ]

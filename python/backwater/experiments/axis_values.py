@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -53,6 +53,16 @@ def quantity(found: Any) -> Quantity | None:
         return None
     # As it is written: 0.1 is one tenth.
     return Quantity(Fraction(repr(found)), "", isinstance(found, int))
+
+
+def number(text: str) -> Hashable:
+    """What a text of a number is, with its unit; any other text is itself.
+
+    >>> number("0.50") == number("0.5"), number("1us") == number("1ms"), number("red")
+    (True, False, 'red')
+    """
+    found = quantity(text)
+    return text if found is None else (found.number, found.unit)
 
 
 def decimal(number: Fraction) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from backwater.errors import UsageError
+from backwater.experiments import axis_values
 from backwater.experiments.plan import Axis
 from backwater.experiments.sweep_measures import TAKEN
 
@@ -14,6 +15,8 @@ def axes(texts: Sequence[str], option: str = "--sweep") -> tuple[Axis, ...]:
 
     >>> [axis.steps for axis in axes(["traffic.load=0.2,0.4", "run.seed=1"])]
     [(('0.2',), ('0.4',)), (('1',),)]
+
+    What is the same number is one value: 0.5 and 0.50.
     """
     made: dict[str, Axis] = {}
     for text in texts:
@@ -25,7 +28,10 @@ def axes(texts: Sequence[str], option: str = "--sweep") -> tuple[Axis, ...]:
             raise UsageError(f"{option} {name} is given twice; list all of its values once")
         if name in TAKEN:
             raise UsageError(f"{option} {name}: {name} as a whole cannot be swept; vary its keys, such as {name}.kind")
-        made[name] = Axis((name,), tuple((value,) for value in dict.fromkeys(found)), raw=True)
+        different: dict[Hashable, str] = {}
+        for value in found:
+            different.setdefault(axis_values.number(value), value)
+        made[name] = Axis((name,), tuple((value,) for value in different.values()), raw=True)
     return tuple(made.values())
 
 

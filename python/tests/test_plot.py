@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from backwater import Results
-from backwater.analysis import congestion_point_picture, plot
+from backwater.analysis import congestion_point_picture, pictures, plot
 from backwater.errors import UsageError
 from backwater.results.measures import STATES
+from matplotlib.lines import Line2D
 
 
 def _luminance(colour: str) -> float:
@@ -52,9 +53,36 @@ def test_schemes_that_are_compared_with_each_other_look_different() -> None:
         names = [entry["name"] for entry in tomllib.loads(file.read_text(encoding="utf-8")).get("scheme", [])]
         colours = plot.scheme_colours(names)
         assert len({(colours[name], plot.is_combined(name)) for name in names}) == len(names)
-        assert len({plot.marker(number) for number in range(len(names))}) == len(names)
+        assert len(set(plot.scheme_markers(names).values())) == len(names)
 
 
 def test_a_kind_of_isolation_looks_like_the_scheme_that_its_paper_calls_so() -> None:
     assert plot.scheme_colours(["ici-plus", "ici"]) == {"ici-plus": plot.VERMILLION, "ici": plot.GREEN}
     assert plot.dashes("ici-plus") == plot.dashes("ici+")
+
+
+def test_a_scheme_has_its_marker_whatever_stands_before_it() -> None:
+    names = ["TIMELY", "mine", "DCQCN", "Swift"]
+    markers = plot.scheme_markers(names)
+    assert markers == plot.scheme_markers(names[::-1])
+    assert plot.scheme_markers(["DCQCN"]) == {"DCQCN": markers["DCQCN"]}
+    # More schemes than colours, and two of one colour.
+    many = ["ECN", "PFC+ECN", *(f"mine {number}" for number in range(8))]
+    assert len(set(plot.scheme_markers(many).values())) == len(many)
+
+
+@pytest.mark.parametrize("width", [None, 3.33, 7.0])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [name for _, name in plot.state_legend()],
+        ["DCQCN+TCD", "AIMD on CNPs (mine)", "Delay-based (mine)", "DCQCN", "Swift"],
+    ],
+)
+def test_a_legend_is_no_wider_than_its_picture(names: list[str], width: float | None) -> None:
+    with pictures.Paper("png", width).printed(), plot.style():
+        made = plot.figure(7.0, 3.0)
+        handles = [Line2D([], [], marker="o") for _ in names]
+        legend = made.legend(handles, names, loc="outside upper center", ncols=plot.legend_columns(made, names))
+        made.draw_without_rendering()
+        assert legend.get_window_extent().width <= made.bbox.width

@@ -129,7 +129,7 @@ def draw(seeds: Seeds, file: Path) -> None:
         grid[0][0].legend(ncols=2)
         grid[1][0].set_yticks([0.5], ["P2"])
         handles, labels = zip(*[pair for pair in plot.state_legend() if "mark" not in pair[1]], strict=True)
-        made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        made.legend(handles, labels, loc="outside lower center", ncols=plot.legend_columns(made, labels))
 
 
 def _throughput(axes: Axes, run: Results, until_ms: float) -> None:

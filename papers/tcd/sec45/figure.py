@@ -58,4 +58,4 @@ def draw(seeds: Seeds, file: Path) -> None:
                 axes.grid(visible=False)
         axes.set_xlabel("time [ms]")
         handles, labels = zip(*[pair for pair in plot.state_legend() if "mark" not in pair[1]], strict=True)
-        made.legend(handles, labels, loc="outside lower center", ncols=5)
+        made.legend(handles, labels, loc="outside lower center", ncols=plot.legend_columns(made, labels))

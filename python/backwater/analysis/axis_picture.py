@@ -23,8 +23,8 @@ from backwater.results.catalogue import Measure
 _WIDE = 12.0
 #: So many values of an axis have a tick each.
 _FEW_TICKS = 8
-#: So many letters of a legend fit into an inch, and a sign takes as many as that.
-_LETTERS, _SIGN = 13, 6
+#: How high a row of a map is, in inches.
+_TALL = 0.28
 #: As many panels stand beside each other.
 _ACROSS = 3
 
@@ -64,7 +64,7 @@ def overview(grid: Sequence[Sequence[Panel]], axes: Sequence[Axis], file: Path, 
     alone = [panel for row in grid if len(row) == 1 for panel in row]
     across = max(min(_ACROSS, len(alone)), *map(len, grid))
     grid = [row for row in grid if len(row) > 1] + [alone[at : at + across] for at in range(0, len(alone), across)]
-    tall = 0.6 + 0.2 * len(axes[0].words) if len(axes) > 1 else 1.6
+    tall = 0.6 + _TALL * len(axes[0].words) if len(axes) > 1 else 1.6
     with plot.picture(
         file, title, 3.4 * across + 0.4, 0.9 + (tall + 0.35) * len(grid), x=0.01, ha="left", fontsize=10
     ) as made:
@@ -83,7 +83,7 @@ def overview(grid: Sequence[Sequence[Panel]], axes: Sequence[Axis], file: Path, 
 def single(panel: Panel, axes: Sequence[Axis], file: Path) -> Path:
     """One panel, as wide as the paper."""
     width = plot.wide(3.4)
-    height = 0.55 + 0.2 * len(axes[0].words) if len(axes) > 1 else 0.62 * min(width, 4.5)
+    height = 0.55 + _TALL * len(axes[0].words) if len(axes) > 1 else 0.62 * min(width, 4.5)
     with plot.picture(file, panel.heading, width, height + 0.25) as made:
         cell = made.subplots()
         _draw(cell, panel, axes)
@@ -94,10 +94,9 @@ def single(panel: Panel, axes: Sequence[Axis], file: Path) -> Path:
 def _legend(made: Figure, cell: Axes) -> None:
     handles, labels = cell.get_legend_handles_labels()
     if len(labels) > 1:
-        fit = int(_LETTERS * made.get_figwidth() / (max(map(len, labels)) + _SIGN))
         # A title stands above.
         place: Any = "outside lower center" if pictures.paper().width is None else "outside upper center"
-        made.legend(handles, labels, loc=place, ncols=max(1, min(fit, len(labels))))
+        made.legend(handles, labels, loc=place, ncols=plot.legend_columns(made, labels))
 
 
 def _draw(cell: Axes, panel: Panel, axes: Sequence[Axis]) -> None:
@@ -118,7 +117,7 @@ def _scale(panel: Panel) -> tuple[float, str]:
 
 def _lines(cell: Axes, panel: Panel, axis: Axis) -> None:
     size, unit = _scale(panel)
-    colours = plot.scheme_colours(list(panel.lines))
+    colours, markers = plot.scheme_colours(list(panel.lines)), plot.scheme_markers(list(panel.lines))
     logarithmic = is_geometric(axis.numbers)
     span = axis.numbers[-1] / axis.numbers[0] if logarithmic else max(axis.numbers) - min(axis.numbers)
     for number, (name, line) in enumerate(panel.lines.items()):
@@ -135,7 +134,7 @@ def _lines(cell: Axes, panel: Panel, axis: Axis) -> None:
         above = [(one.high - one.mean) / size for one in found]
         cell.errorbar(
             xs, means, yerr=(below, above), label=plot.label(name), color=colours[name], ls=plot.dashes(name),
-            marker=plot.marker(number), ms=4 if pictures.paper().width is None else 3, capsize=2, elinewidth=0.8,
+            marker=markers[name], ms=4 if pictures.paper().width is None else 3, capsize=2, elinewidth=0.8,
         )  # fmt: skip
     if logarithmic:
         cell.set_xscale("log")
@@ -145,6 +144,12 @@ def _lines(cell: Axes, panel: Panel, axis: Axis) -> None:
     cell.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     cell.set_xlabel(axis.label)
     _of_values(cell, panel, size, unit)
+
+
+def _label(panel: Panel, unit: str) -> str:
+    """What stands beside the axis of the measure; what needs more words has them in a second line."""
+    words, aside = panel.measure.words, panel.measure.aside
+    return (f"{words} [{unit}]" if unit else words) + (f"\n({aside})" if aside else "")
 
 
 def is_geometric(numbers: Sequence[float]) -> bool:
@@ -162,22 +167,22 @@ def is_geometric(numbers: Sequence[float]) -> bool:
 
 
 def _of_values(cell: Axes, panel: Panel, size: float, unit: str) -> None:
-    """The axis of the measure: from 0, or of slowdowns from 1; logarithmic where values spread widely."""
-    name = panel.measure.words
-    shown = f"{name} [{unit}]" if unit else name
-    cell.set_ylabel(shown)
+    """The axis of the measure: from 0, or of slowdowns from 1; where values spread widely logarithmic, around them."""
+    cell.set_ylabel(_label(panel, unit))
     ends = [
         end / size for line in panel.lines.values() for one in line.values() for end in (one.low, one.high, one.mean)
     ]
     slowdown = "slowdown" in panel.measure.name and min(ends, default=1.0) >= 1
     positive = [end for end in ends if end > 0]
-    least = min((one.mean / size for line in panel.lines.values() for one in line.values()), default=0.0)
-    if (slowdown and max(ends, default=1.0) > _WIDE) or (least > 0 and max(positive) / least > 3 * _WIDE):
+    means = [one.mean / size for line in panel.lines.values() for one in line.values()]
+    least, most = min(means, default=0.0), max(means, default=0.0)
+    # By the means, so that one seed and several are drawn alike.
+    if (slowdown and most > _WIDE) or (least > 0 and most / least > 3 * _WIDE):
         cell.set_yscale("log")
         cell.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(positive) / min(positive) < 200 else (1,)))
         cell.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         cell.yaxis.set_minor_formatter(NullFormatter())
-        cell.set_ylim(bottom=1 if slowdown else 0.8 * min(least, min(positive)))
+        cell.set_ylim(bottom=max(0.8 * min(least, *positive), 1 if slowdown else 0))
     else:
         bottom = 1 if slowdown else 0
         cell.set_ylim(bottom, bottom + 1.08 * (max(ends, default=0.0) - bottom) or 1)
@@ -207,7 +212,7 @@ def _bars(cell: Axes, panel: Panel, axis: Axis) -> None:
     cell.tick_params(axis="x", length=0)
     if axis.name:
         cell.set_xlabel(axis.label)
-    cell.set_ylabel(f"{panel.measure.words} [{unit}]" if unit else panel.measure.words)
+    cell.set_ylabel(_label(panel, unit))
     cell.set_ylim(bottom=0)
 
 
@@ -217,17 +222,16 @@ def _map(cell: Axes, panel: Panel, axes: Sequence[Axis]) -> None:
     ((_, line),) = panel.lines.items()
     rows, across = axes
     order = [_rising(axis) for axis in axes]
-    values = [
-        [line[up, right].mean / size if (up, right) in line else math.nan for right in order[1]] for up in order[0]
-    ]
+    found = [[line.get((up, right)) for right in order[1]] for up in order[0]]
+    values = [[math.nan if one is None else one.mean / size for one in row] for row in found]
     drawn = cell.pcolormesh(values, cmap="cividis", edgecolor="white", lw=0.5)
     for up, row in enumerate(values):
         for right, value in enumerate(row):
             if not math.isnan(value):
                 red, green, blue, _ = drawn.to_rgba(np.array(value))
                 dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
-                cell.text(right + 0.5, up + 0.5, quantities.three_digits(value), ha="center", va="center",
-                          color="white" if dark else "black", fontsize=7)  # fmt: skip
+                cell.text(right + 0.5, up + 0.5, _cell(found[up][right], size, few=len(row) <= _FEW_ACROSS),
+                          ha="center", va="center", color="white" if dark else "black", fontsize=7)  # fmt: skip
     for axis, places, set_ticks in ((rows, order[0], cell.set_yticks), (across, order[1], cell.set_xticks)):
         words = [f"{axis.numbers[place]:g}" if axis.numbers else plot.label(axis.words[place], 24) for place in places]
         set_ticks([place + 0.5 for place in range(len(words))], words)
@@ -239,7 +243,19 @@ def _map(cell: Axes, panel: Panel, axes: Sequence[Axis]) -> None:
     cell.set_xlabel(across.label)
     bar = cell.figure.colorbar(drawn, ax=cell, pad=0.02)
     bar.outline.set_visible(False)
-    bar.set_label(f"{panel.measure.words} [{unit}]" if unit else panel.measure.words)
+    bar.set_label(_label(panel, unit))
+
+
+#: So many cells of a map beside each other have room for intervals.
+_FEW_ACROSS = 6
+
+
+def _cell(one: Estimate | None, size: float, *, few: bool) -> str:
+    """A mean, with half of its interval where there is room."""
+    if one is None:
+        return ""
+    mean = quantities.three_digits(one.mean / size)
+    return f"{mean}\n±{quantities.three_digits(one.half_width / size)}" if few and one.half_width else mean
 
 
 def _rising(axis: Axis) -> list[int]:

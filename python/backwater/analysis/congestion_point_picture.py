@@ -49,7 +49,7 @@ def draw(
             _share_height([grid[2 * row][column] for column in range(len(runs))])
         grid[0][0].set_xlim(0, (until - origin_ps) / 1e9)
         handles, labels = zip(*plot.state_legend(), strict=True)
-        made.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        made.legend(handles, labels, loc="outside lower center", ncols=plot.legend_columns(made, labels))
     return file
 
 

@@ -86,6 +86,7 @@ VERDICT_COLOURS = {"holds": "#00704f", "differs": "#b34700", "open": "#7a5c00", 
 OFF_COLOUR = BLACK
 #: For anything else that is counted off: flows, ports, sizes.
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK, WINE)
+_COLOURS = (*CYCLE, GREY)
 
 
 def scheme_colours(names: Sequence[str]) -> dict[str, str]:
@@ -118,8 +119,19 @@ def dashes(name: str) -> Any:
 
 
 def marker(number: int) -> str:
-    """The marker of the scheme at this place of a list."""
+    """The marker of what is at this place of a list."""
     return _MARKERS[number % len(_MARKERS)]
+
+
+def scheme_markers(names: Sequence[str]) -> dict[str, str]:
+    """A marker for each scheme: that of its colour, so that both tell it in every figure; of the next ones if taken."""
+    colours = scheme_colours(names)
+    made: dict[str, str] = {}
+    for name in names:
+        own = _MARKERS[_COLOURS.index(colours[name])] if colours[name] in _COLOURS else _MARKERS[0]
+        free = [one for one in _MARKERS if one not in made.values()] or [own]
+        made[name] = own if own in free else free[-1]
+    return made
 
 
 _STYLE: dict[Any, Any] = {
@@ -214,6 +226,17 @@ def figure(width: float = 7.0, height: float = 4.0) -> Figure:
 def columns(wide: int, narrow: int = 1) -> int:
     """How many panels, or names of a legend, stand beside each other: fewer in a column of a journal."""
     return narrow if pictures.paper().narrow else wide
+
+
+#: So many letters of a legend fit into an inch, on the screen and in print; a sign takes as many as that.
+_LETTERS, _LETTERS_IN_PRINT, _SIGN = 13, 17, 6
+
+
+def legend_columns(made: Figure, labels: Sequence[str]) -> int:
+    """How many of these names stand beside each other in a legend above or below a figure."""
+    letters = _LETTERS if pictures.paper().width is None else _LETTERS_IN_PRINT
+    fit = int(letters * made.get_figwidth() / (max(map(len, labels)) + _SIGN))
+    return max(1, min(fit, len(labels)))
 
 
 def wide(width: float) -> float:

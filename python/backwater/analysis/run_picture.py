@@ -91,7 +91,7 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
     with plot.style():
         figure = plot.figure()
         axes = figure.subplots()
-        colours = plot.scheme_colours(list(lines))
+        colours, markers = plot.scheme_colours(list(lines)), plot.scheme_markers(list(lines))
         for number, (name, values) in enumerate(lines.items()):
             share = [(rank + 1) / len(values) for rank in range(len(values))]
             colour = colours[name]
@@ -103,7 +103,10 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
                 drawstyle="steps-post",
                 color=colour,
                 linestyle=dash,
-                marker="o" if one else None,
+                # At some heights, and not where other lines have theirs.
+                marker=markers[name],
+                markevery=1 if one else (0.02 + 0.1 * number / len(lines), 0.1),
+                ms=3.5,
                 label=f"{name} ({len(values)} flow{'' if one else 's'})",
             )
         axes.set(xlabel="slowdown (FCT over that in an empty network)", ylabel="share of flows")

@@ -37,7 +37,7 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
             axes.set_xlabel("flow size")
         handles, names = panels[0].get_legend_handles_labels()
         if across == 1:
-            made.legend(handles, names, loc="outside upper center", ncols=min(len(names), 3))
+            made.legend(handles, names, loc="outside upper center", ncols=plot.legend_columns(made, names))
         elif len(names) > scheme_slowdown.FEW:
             made.legend(handles, names, loc="outside right upper")
         else:
@@ -47,7 +47,8 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
 
 def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) -> Path:
     names = bins["scheme"].unique(maintain_order=True).to_list()
-    colours = plot.scheme_colours(names)
+    colours, markers = plot.scheme_colours(names), plot.scheme_markers(names)
+    flows = "all flows" if bins["bin"][0] == _WHOLE else f"flows of {bins['bin'][0]}"
     across = plot.columns(2)
     height = (1.5 if across > 1 else 2.0) + 0.28 * len(names) * 2 / across
     with plot.picture(file, title, plot.wide(7.4), height, x=0.01, ha="left", fontsize=10) as made:
@@ -57,19 +58,25 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
                 mean, scheme = row[name], row["scheme"]
                 width = ([mean - row[f"{name}_low"]], [row[f"{name}_high"] - mean])
                 place = names.index(scheme)
-                axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=plot.marker(place), capsize=2)
-            axes.set_title(f"{heading}, flows of {bins['bin'][0]}")
+                axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=markers[scheme], capsize=2)
+            axes.set_title(f"{heading}, {flows}")
             axes.set_xlabel(_slowdown(base))
             axes.set_xscale("log")
             axes.set_xlim(left=_LEAST)
-            _plain_numbers(axes.xaxis)
+            _plain_numbers(axes.xaxis, axes.get_xlim()[1])
             axes.set_yticks(range(len(names)), [plot.label(name) for name in names])
             axes.set_ylim(len(names) - 0.5, -0.5)
     return file
 
 
+#: The one bin that has every flow.
+_WHOLE = "≥ 0 B"
 #: Where a logarithmic axis of slowdowns begins: nothing is below 1.
 _LEAST = 0.95
+
+
+#: Up to this slowdown an axis has finer ticks.
+_CLOSE = 3.5
 
 
 def _panels(bins: pl.DataFrame) -> list[tuple[str, str]]:
@@ -89,16 +96,16 @@ def _slowdown(base: Base) -> str:
     return f"slowdown ({of} = 1)" if pictures.paper().narrow else f"FCT slowdown ({of} = 1)"
 
 
-def _plain_numbers(axis: Any) -> None:
+def _plain_numbers(axis: Any, most: float) -> None:
     """Numbers such as 0.5 and 20 on a logarithmic axis, also if it spans less than a decade."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most > _CLOSE else (1, 1.2, 1.5, 2, 3)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> None:
     names = bins["scheme"].unique(maintain_order=True).to_list()
-    colours = plot.scheme_colours(names)
+    colours, markers = plot.scheme_colours(names), plot.scheme_markers(names)
     for number, scheme in enumerate(names):
         rows = bins.filter(pl.col("scheme") == scheme, pl.col(name).is_not_null())
         # A little apart, so that intervals do not cover each other.
@@ -112,7 +119,7 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
             label=plot.label(scheme),
             color=colour,
             ls="",
-            marker=plot.marker(number),
+            marker=markers[scheme],
             ms=4,
             capsize=2,
         )
@@ -122,5 +129,5 @@ def _panel(axes: Axes, bins: pl.DataFrame, labels: Sequence[str], name: str) -> 
                 axes.plot([place[left], place[right]], [mean[left], mean[right]], color=colour, ls=plot.dashes(scheme))
     axes.set_yscale("log")
     axes.set_ylim(bottom=_LEAST)
-    _plain_numbers(axes.yaxis)
+    _plain_numbers(axes.yaxis, axes.get_ylim()[1])
     axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right")

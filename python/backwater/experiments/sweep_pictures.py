@@ -134,7 +134,7 @@ def _files(module: Any, grid: Sequence[Sequence[Any]], axes: Sequence[Any], stem
     files = []
     for panel in (panel for row in grid for panel in row):
         parts = (stem.name, panel.measure.name, panel.of)
-        name = "-".join(re.sub(r"[^\w.+-]+", "-", part) for part in parts if part)
+        name = "-".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts if part)
         files.append(module.single(panel, axes, paper.named(stem.with_name(name))))
     return tuple(files)
 

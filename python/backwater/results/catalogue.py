@@ -32,6 +32,9 @@ class Measure:
     #: Its heading in tables that have it beside others of its kind.
     heading: str = ""
     scope: Scope = "traffic"
+    #: What stands below tables that have it, and in a few words beside the axes of figures.
+    footnote: str = ""
+    aside: str = ""
 
     @property
     def title(self) -> str:
@@ -62,6 +65,7 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "_bytes": quantities.size,
     "_percent": _percent,
     "slowdown": quantities.three_digits,
+    "_load": quantities.three_digits,
     "jain": quantities.three_digits,
 }
 
@@ -71,6 +75,7 @@ _P99_FCT = "99th percentile of the FCT (nearest rank); null of fewer than 100."
 _MEAN_SLOWDOWN = "Mean of FCT over that of the flow alone in the network."
 _P99_SLOWDOWN = "99th percentile of the slowdown (nearest rank); null of fewer than 100."
 _APPLICATION = "Time of an application or collective from its start; null if it did not end."
+_OFFERED = "Load that Poisson arrivals drew, counted as `traffic.load` is; null of other traffic."
 _RESENT = "Packets that initiators of PUTs sent again; null without PUTs."
 _DROPPED = "Packets of PUTs that targets did not accept, no room or out of order; null without PUTs."
 _OF_ENTRIES = (
@@ -84,8 +89,18 @@ _OF_ENTRIES = (
     Measure("ue_packets", "Packets that arrived marked UE.", None, lambda of: of.sum("ue_packets"), "UE"),
     Measure("received_bytes", "Payload that arrived.", _MORE, lambda of: of.sum("received_bytes")),
     Measure(
-        "throughput_bps", "Payload that arrived, over first start to last finish.", _MORE, lambda of: of.throughput
+        "throughput_bps",
+        "Payload that arrived, over first start to last finish; of arrivals at a given load the last flow decides it.",
+        _MORE,
+        lambda of: of.throughput,
+        footnote=(
+            "throughput: payload from an entry's first start to its last finish, or to the end of the run; "
+            "one late flow lowers it"
+        ),
+        aside="to the last finish",
     ),
+    Measure("offered_load", _OFFERED),
+    Measure("asked_load", "The load that was asked for of Poisson arrivals; null of other traffic."),
     Measure(
         "mean_fct_ps", "Mean flow completion time of the flows that finished.", _LESS, lambda of: of.mean("fct_ps")
     ),

@@ -12,6 +12,7 @@ import pytest
 from backwater import _core
 from backwater.cli import main
 from backwater.scenario import references
+from backwater.scenario.scenario import Scenario, folder_name
 
 ROOT = Path(__file__).parents[2]
 LISTED = tomllib.loads((Path(references.__file__).parent / "references.toml").read_text(encoding="utf-8"))["reference"]
@@ -145,3 +146,16 @@ def _choices(schema: dict[str, object], path: list[str]) -> set[str]:
     for name in path:
         part = resolved(part["properties"][name])  # type: ignore[index]
     return {str(one["const"]) for one in part["oneOf"]}  # type: ignore[attr-defined]
+
+
+def test_a_file_of_python_is_said_to_be_no_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text("x = 1")
+    assert main(["cite", str(tmp_path / "mine.py")]) == 2
+    assert "mine.py is Python; name the scenario" in capsys.readouterr().err
+
+
+def test_a_folder_of_results_has_the_scheme_in_its_name(tmp_path: Path) -> None:
+    (tmp_path / "cmp.toml").write_text("")
+    one = Scenario.load(tmp_path / "cmp.toml")
+    assert folder_name(one, ["cc.custom.function=mine.py:mine"], 1, "AIMD").startswith("cmp-AIMD-")
+    assert folder_name(one, ["traffic.load=0.4"], 1, "AIMD") == "cmp-AIMD-traffic.load-0.4-s1"

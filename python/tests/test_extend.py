@@ -472,3 +472,16 @@ def test_an_answer_that_only_machine_code_gives_is_said_to_be_so() -> None:
     }
     error = faults.explained(json.dumps(told), Functions([Loaded("cc", "m.py:fine", fine.state, code, fine)]))
     assert "but not as plain Python" in str(error)
+
+
+def test_a_rate_in_another_unit_is_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # 20 Gbps were meant; 300 KB take two minutes at 20 kbit/s.
+    body = "if event.kind == bw.SEND:\n    flow.rate_bps = 20e3"
+    file = write(folder, body, '@bw.congestion_control(on=["send"])')
+    assert cli.main(["run", str(file)]) == Exit.OK
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "note[slow-controller]: mine.py:mine let flow" in shown
+    assert "flow.rate_bps is in bit/s (20e9 is 20 Gbps)" in shown
+    write(folder, body.replace("20e3", "20e9"), '@bw.congestion_control(on=["send"])')
+    assert cli.main(["run", str(file)]) == Exit.OK
+    assert "slow-controller" not in capsys.readouterr().out

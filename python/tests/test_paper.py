@@ -42,6 +42,9 @@ def test_the_format_gives_the_ending_and_does_not_contradict_it(tmp_path: Path) 
         paper.checked(tmp_path / "a.png")
     with pytest.raises(UsageError, match="--width is of a picture"):
         pictures.to_plot(None, None, "3in")
+    # A name alone is one in the folder of results; a path is where it says.
+    assert pictures.to_plot(Path("cdf"), "pdf", None, tmp_path / "out")[0] == tmp_path / "out" / "cdf.pdf"
+    assert pictures.to_plot(tmp_path / "cdf.png", None, None, tmp_path / "out")[0] == tmp_path / "cdf.png"
 
 
 def letters(made: Figure) -> set[float]:

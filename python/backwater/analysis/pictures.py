@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backwater.errors import UsageError
+from backwater.errors import UsageError, require_folder
 
 #: The formats of pictures.
 FORMATS = ("png", "pdf", "svg")
@@ -88,13 +88,22 @@ def paper() -> Paper:
     return _PAPER.get()
 
 
-def to_plot(plot: Path | None, format_: str | None, width: str | None) -> tuple[Path | None, Paper]:
-    """The file of ``--plot`` and what it is made for; raises UsageError for what cannot be drawn or makes no sense."""
+def to_plot(
+    plot: Path | None, format_: str | None, width: str | None, out: Path | None = None
+) -> tuple[Path | None, Paper]:
+    """The file of ``--plot`` and what it is made for; raises UsageError for what cannot be drawn or makes no sense.
+
+    A name without a folder is one in `out`.
+    """
     paper = asked(format_, width)
     if plot is None and paper != Paper():
         option = "--format" if format_ else "--width"
         raise UsageError(f"{option} is of a picture: name its file, such as --plot figure.{format_ or 'pdf'}")
-    return None if plot is None else paper.checked(plot), paper
+    file = None if plot is None else paper.checked(plot)
+    if file is not None and out is not None and file.name == str(file):
+        require_folder(out, "--out")
+        file = out / file
+    return file, paper
 
 
 def asked(format_: str | None, width: str | float | None) -> Paper:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backwater.analysis import collectives, critical, gpcnet, jobs, put_notes, roles, tables, throttle
+from backwater.analysis import collectives, critical, gpcnet, jobs, own_controllers, put_notes, roles, tables, throttle
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
 from backwater.common.late import pl
 from backwater.errors import UsageError
-from backwater.results import Results, measures
+from backwater.results import Results, measures, offered
 from backwater.results.flow_expressions import nearest_rank
 from backwater.results.measures import has_others
 from backwater.scenario import placement
@@ -54,6 +54,8 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _blocked(results)
     lines += put_notes.of(results)
     lines += _threads(meta)
+    lines += _loads(results)
+    lines += own_controllers.notes(results)
     lines += _cut_short(results)
     lines += _never_off(results)
     return lines
@@ -250,6 +252,12 @@ def _ranks(results: Results, traffic: str, took: int | None) -> str:
 def _messages(results: Results, traffic: str) -> int:
     flows = results.flows.filter(pl.col("traffic").cast(pl.String) == traffic)
     return int(flows.select(pl.len()).collect().item())
+
+
+def _loads(results: Results) -> list[Remark]:
+    """Loads that are not those that were asked for."""
+    found = (offered.note(name, load.asked, [load.drawn]) for name, load in offered.loads(results).items())
+    return [one for one in found if one is not None]
 
 
 def _cut_short(results: Results) -> list[Remark]:

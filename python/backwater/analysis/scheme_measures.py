@@ -65,6 +65,8 @@ class Outcomes:
     guided: Sequence[str] = ()
     #: What flow control holds ports by, and the word for what it holds.
     held_by: tuple[str, str] = ("PAUSEs", "priority")
+    #: The traffic entries whose flows come at a given load, however fast they are served.
+    arrivals: Sequence[str] = ()
 
     def entries(self) -> pl.DataFrame:
         """One row per traffic entry and scheme: each of OF_TRAFFIC and EXTREMES with the ends of its 95 % interval.
@@ -122,6 +124,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         window,
         [scheme for scheme, seeds in runs.items() if measures.isolation(seeds[0].meta["scenario"]) == "ici-plus"],
         held_by,
+        measures.of_kind(next(iter(runs.values()))[0].meta["scenario"], "poisson"),
     )
 
 

@@ -14,6 +14,7 @@ from backwater.analysis import pictures, plot
 from backwater.analysis.scheme_measures import Outcomes
 from backwater.common import quantities
 from backwater.common.statistics import Estimate
+from backwater.results.catalogue import CATALOGUE
 
 #: A mean over seeds by scheme.
 ByScheme = Mapping[str, Estimate | None]
@@ -24,7 +25,10 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
 
     Panels with nothing but zeros are named below the title and not drawn.
     """
-    every = [_of_entry(name, by_scheme) for name, by_scheme in found.traffic.items()]
+    every = [
+        _of_entry(name, by_scheme, windowed=found.window is not None, arrives=name in found.arrivals)
+        for name, by_scheme in found.traffic.items()
+    ]
     of_puts = [panel for panel in _of_puts(found) if not _is_zero(panel)]
     every += [_of_network(found), of_puts[:_ROW], of_puts[_ROW:]]
     # A row of PUTs, or of a network without PAUSEs, may have nothing to show; that of an entry keeps its place.
@@ -33,8 +37,9 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
     zeros = ", ".join(panel[0] for row in (*every, _of_puts(found)) for panel in row if _is_zero(panel))
     schemes = list(found.network)
     if pictures.paper().width is not None:
-        # As many bars beside each other as the paper is wide.
-        fit = max(1, int((pictures.paper().width - 0.7) / 1.3))  # type: ignore[operator]
+        # As many panels beside each other as have room for their titles, right of the names.
+        names = max(len(plot.label(scheme)) for scheme in schemes) / _LETTERS_OF_NAMES
+        fit = 1 if pictures.paper().narrow else max(1, int((plot.wide(0) - names) / _PANEL))
         rows = [row[at : at + fit] for row in rows for at in range(0, len(row), fit)]
     columns = max(len(row) for row in rows)
     width, height = plot.wide(2.0 + 2.35 * columns), (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4
@@ -64,6 +69,8 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
 
 #: So many letters of a title fit into an inch.
 _LETTERS = 13
+#: So many letters of the names of schemes fit into an inch of paper, and so many inches a panel needs.
+_LETTERS_OF_NAMES, _PANEL = 15, 1.9
 #: Panels in a row of PUTs.
 _ROW = 3
 #: The unit of panels with a logarithmic axis, which begins with 1.
@@ -90,7 +97,11 @@ def _is_zero(panel: _Panel) -> bool:
     return bool(known) and not any(known)
 
 
-def _of_entry(name: str, by_scheme: Mapping[str, Mapping[str, Estimate]]) -> list[_Panel]:
+def _of_entry(
+    name: str, by_scheme: Mapping[str, Mapping[str, Estimate]], *, windowed: bool, arrives: bool
+) -> list[_Panel]:
+    """Of flows that come at a given load the payload up to the last finish says little: slowdowns tell that."""
+
     def of(key: str) -> ByScheme:
         return {scheme: values.get(key) for scheme, values in by_scheme.items()}
 
@@ -98,10 +109,13 @@ def _of_entry(name: str, by_scheme: Mapping[str, Mapping[str, Estimate]]) -> lis
     if any(of("application_ps").values()):
         time, time_unit = _scale(of("application_ps"), ((1e9, "ms"), (1e6, "µs"), (1e3, "ns")))
         panels.append((f"{name}: application done after", [of("application_ps")], time_unit, time))
-    rate, rate_unit = _scale(of("throughput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
-    panels.append((f"{name}: throughput", [of("throughput_bps")], rate_unit, rate))
-    if any(of("p99_slowdown").values()):
-        panels.append((f"{name}: p99 slowdown", [of("p99_slowdown")], _SLOWDOWN, 1))
+    slowdown = "p99_slowdown" if any(of("p99_slowdown").values()) else "max_slowdown"
+    if windowed or not arrives or not any(of(slowdown).values()):
+        rate, rate_unit = _scale(of("throughput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
+        aside = "" if windowed else f", {CATALOGUE['throughput_bps'].aside}"
+        panels.append((f"{name}: throughput", [of("throughput_bps")], f"{rate_unit}{aside}", rate))
+    if any(of("p99_slowdown").values()) or (arrives and any(of(slowdown).values())):
+        panels.append((f"{name}: {CATALOGUE[slowdown].title}", [of(slowdown)], _SLOWDOWN, 1))
     panels.append((f"{name}: packets with CE", [of("ce_percent")], "%", 1))
     panels.append((f"{name}: BECNs", [of("becns")], "BECNs", 1))
     return panels

@@ -12,7 +12,7 @@ from backwater.analysis.scheme_measures import OF_TRAFFIC, Outcomes
 from backwater.common import percentiles, terminal
 from backwater.common import quantities as quantity
 from backwater.common.statistics import Estimate, with_interval
-from backwater.results.catalogue import Measure
+from backwater.results.catalogue import CATALOGUE, Measure
 
 #: Means over seeds of a scheme, by name.
 Means = Mapping[str, Estimate]
@@ -118,7 +118,7 @@ def _of_traffic(found: Outcomes) -> dict[str, str]:
     marks = "CE, UE: share of the packets that arrived with it"
     return {
         "application_ps": "application: done after, from the start of its traffic entry to its last message",
-        "throughput_bps": f"throughput: payload {_span(found)}",
+        "throughput_bps": _throughput(found),
         "median_fct_ps": fct,
         "p99_fct_ps": fct,
         "ce_percent": marks,
@@ -185,11 +185,11 @@ def _why(found: Outcomes, same: Sequence[str]) -> str:
     return f": {quiet[0]} marks flows that a full table refused or that stay isolated for long, and there were none"
 
 
-def _span(found: Outcomes) -> str:
+def _throughput(found: Outcomes) -> str:
     if found.window is None:
-        return "from an entry's first start to its last finish, or to the end of the run"
+        return CATALOGUE["throughput_bps"].footnote
     start, end = map(quantity.time, found.window)
-    return f"that arrived from {start} to {end}"
+    return f"throughput: payload that arrived from {start} to {end}"
 
 
 def _cells(quantities: Sequence[Measure], values: Means) -> list[str]:

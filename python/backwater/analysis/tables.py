@@ -15,7 +15,7 @@ from backwater.common import percentiles, quantities, terminal
 from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate, with_interval
 from backwater.results import Results, measures
-from backwater.results.catalogue import Measure, named
+from backwater.results.catalogue import CATALOGUE, Measure, named
 
 
 def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
@@ -35,7 +35,7 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
     _footnote(
         table,
         [
-            _THROUGHPUT,
+            CATALOGUE["throughput_bps"].footnote,
             _DROPPED if of_puts else "",
             f"{', '.join(storing)}: {STORED}" if storing else "",
             _of_supplies(supplied),
@@ -47,7 +47,6 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
     return table
 
 
-_THROUGHPUT = "throughput: payload from an entry's first start to its last finish, or to the end of the run"
 _DROPPED = (
     "resent: packets that initiators sent again; dropped: arrivals that targets did not accept, no room or out of order"
 )
@@ -288,7 +287,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     _footnote(
         table,
         [
-            _THROUGHPUT,
+            CATALOGUE["throughput_bps"].footnote,
             f"{unfinished}, all seeds together" if unfinished else "",
             f"{mark_scores.ROW}: {mark_scores.note(complete)}" if scored else "",
             _too_few(row for rows in frames for row in rows),

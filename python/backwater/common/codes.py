@@ -94,6 +94,20 @@ _OF_COMMANDS = (
         "Raise run.until, or leave it out: then the run ends with its last flow.",
     ),
     Code(
+        "drawn-load",
+        "note",
+        "Poisson arrivals offered another load than the one asked for, by more than 3 %.",
+        "A short run draws few flows, and of a distribution with a long tail a few large ones decide the load.",
+        "Give the drawn load beside results, or let arrivals last longer; the mean over many seeds comes near to it.",
+    ),
+    Code(
+        "slow-controller",
+        "note",
+        "A controller of your own held a flow below a ten thousandth of the line rate for most of a run.",
+        "The rate may be in another unit, such as Gbps, or nothing raises it again after a cut.",
+        "flow.rate_bps is in bit/s, all times are in ps; set flow.timer_ps to be asked again.",
+    ),
+    Code(
         "nothing-arrived",
         "note",
         "The run ended before any packet arrived.",

@@ -9,7 +9,7 @@ from typing import Any
 
 from backwater.common import codes, percentiles
 from backwater.common.late import pl
-from backwater.results import Results, catalogue, measures
+from backwater.results import Results, catalogue, measures, offered
 from backwater.results.catalogue import CATALOGUE
 
 #: What tables can have.
@@ -35,7 +35,7 @@ TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *M
 @cache
 def code() -> str:
     """A hash of the code that measures: what another one measured is measured again."""
-    modules = (__file__, catalogue.__file__, measures.__file__, percentiles.__file__)
+    modules = (__file__, catalogue.__file__, measures.__file__, offered.__file__, percentiles.__file__)
     texts = (Path(str(module)).read_bytes() for module in modules)
     return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
 
@@ -55,9 +55,12 @@ def of(results: Results) -> list[dict[str, Any]]:
     run = {**ports.row(0, named=True), "sim_time_ps": measures.end_ps(results)}
     applications = measures.application_times(results)
     rows = []
+    loads = offered.loads(results)
     puts = measures.has_puts(results.meta["scenario"])
     known = [one for name, one in MEASURES.items() if puts or name not in OF_PUTS]
     for row in measures.of_traffic(results, known).iter_rows(named=True):
         every = {**row, **run, "application_ps": applications.get(row["traffic"])}
+        if (load := loads.get(row["traffic"])) is not None:
+            every |= {"offered_load": load.drawn, "asked_load": load.asked}
         rows.append({"traffic": row["traffic"], **{key: every.get(key) for key in MEASURES}})
     return rows

@@ -18,6 +18,7 @@ from backwater.common import atomic_files, percentiles, statistics, terminal
 from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate
 from backwater.common.statistics import with_interval as told
+from backwater.experiments import axis_values
 from backwater.experiments.executor import Job
 from backwater.experiments.plan import Plan
 from backwater.experiments.sweep_measures import DEFAULT, MEASURES, OF_PUTS, TAKEN
@@ -34,7 +35,11 @@ def of(plan: Plan, jobs: Sequence[Job], rows: Iterable[Sequence[Mapping[str, Any
     measures = (*plan.measures, *(OF_PUTS if puts else ()))
     found: list[dict[str, Any]] = []
     for job, of_complete in zip(jobs, rows, strict=True):
-        known = {"scheme": job.scheme, **dict(zip(plan.keys, job.values, strict=True)), "seed": job.seed}
+        known = {
+            "scheme": job.scheme,
+            **dict(zip(plan.keys, map(_as_number, job.values), strict=True)),
+            "seed": job.seed,
+        }
         of_run = of_complete or [{"status": "failed"}]
         found += [
             known
@@ -46,6 +51,12 @@ def of(plan: Plan, jobs: Sequence[Job], rows: Iterable[Sequence[Mapping[str, Any
     named = any(job.scheme for job in jobs)
     columns = [name for name in found[0] if named or name != "scheme"] if found else []
     return pl.DataFrame([_column(name, [row[name] for row in found]) for name in columns])
+
+
+def _as_number(value: Any) -> Any:
+    """A value of an axis: the text of a number as that number, as it would be in a file."""
+    found = axis_values.quantity(value) if isinstance(value, str) else None
+    return value if found is None or found.unit else found.value(found.number, whole=found.whole)
 
 
 def _column(name: str, values: Sequence[Any]) -> pl.Series:
@@ -159,6 +170,7 @@ def table(frame: pl.DataFrame, title: str = "Sweep") -> Table:
         notes.append(
             f"p99: - where a run has fewer than {few} flows that finished; the measure max_slowdown has a value"
         )
+    notes += [MEASURES[name].footnote for name in measured(frame) if MEASURES[name].footnote]
     made.caption = "\n".join(notes) or None
     return made
 

@@ -29,6 +29,8 @@ class Scenario:
         """Read a scenario file; its meaning is checked by :func:`validate` and at the start of a run."""
         path = Path(file)
         require_text(path.absolute())
+        if path.suffix == ".py":
+            raise UsageError(f"{path} is Python; name the scenario, a TOML file, that names it in cc.custom.function")
         try:
             text = _read(path).decode("utf-8")
         except FileNotFoundError:
@@ -99,13 +101,18 @@ def folder_name(scenario: Scenario, overrides: Sequence[str], seed: int | None, 
     last.pop("run.seed", None)
     words = [*([scheme] if scheme else []), *(f"{key}-{value.strip(_QUOTES)}" for key, value in last.items())]
     changes = "".join(f"-{word}" for word in words)
-    if len(changes) > 60 or not all(c.isalnum() or c in ".-_+" for c in changes):
-        changes = "-" + hashlib.sha256("\n".join(words).encode()).hexdigest()[:8]
+    if len(changes) > 60 or not _is_plain(changes):
+        own = f"-{scheme}" if 0 < len(scheme) < 40 and _is_plain(scheme) else ""
+        changes = f"{own}-{hashlib.sha256(chr(10).join(words).encode()).hexdigest()[:8]}"
     shown = seed if seed is not None else scenario.resolve(overrides)["run"]["seed"]
     return f"{scenario.name}{changes}-s{shown}"
 
 
 _QUOTES = "\"'"
+
+
+def _is_plain(text: str) -> bool:
+    return all(character.isalnum() or character in ".-_+" for character in text)
 
 
 #: Seeds are 64-bit numbers.

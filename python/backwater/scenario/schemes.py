@@ -28,8 +28,8 @@ class Scheme:
 def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = ()) -> list[Scheme]:
     """The schemes of a file, in its order; one without a name for a file that lists none.
 
-    `only` picks some of them by name. Raises UsageError for a name that the file does not have, and `ScenarioError` if
-    the scenario is wrong under any scheme, so that nothing runs before.
+    `only` picks some of them by name, in its order. Raises UsageError for a name that the file does not have, and
+    `ScenarioError` if the scenario is wrong under any scheme, so that nothing runs before.
     """
     listed = scenario.resolve(overrides).get("scheme", [])
     names = [entry["name"] for entry in listed]
@@ -40,11 +40,8 @@ def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = 
             raise UsageError(f"{scenario.origin} has no scheme {name!r}; it has {', '.join(names)}")
     if not names:
         return [Scheme("", scenario, tuple(overrides))]
-    found = [
-        Scheme(entry["name"], scenario, (*entry["set"], *overrides))
-        for entry in listed
-        if not only or entry["name"] in only
-    ]
+    entries = {entry["name"]: entry for entry in listed}
+    found = [Scheme(name, scenario, (*entries[name]["set"], *overrides)) for name in dict.fromkeys(only or names)]
     for scheme in found:
         scenario.resolve(scheme.overrides)
     return found
@@ -102,7 +99,7 @@ def of_files(files: Sequence[Path], overrides: Sequence[str] = (), only: Sequenc
     for name in only:
         if name not in names:
             raise UsageError(f"there is no scheme {name!r}; there are {', '.join(names)}")
-    return [scheme for scheme in found if not only or scheme.name in only]
+    return [found[names.index(name)] for name in dict.fromkeys(only or names)]
 
 
 def numbers(schemes: Sequence[Scheme], first: int | None, count: int) -> range:

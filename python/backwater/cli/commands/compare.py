@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from backwater.analysis import pictures, scheme_measures, scheme_slowdown, scheme_tables, scheme_tests, slowdown
+from backwater.analysis import (
+    own_controllers,
+    pictures,
+    scheme_measures,
+    scheme_slowdown,
+    scheme_tables,
+    scheme_tests,
+    slowdown,
+)
 from backwater.analysis.pictures import Paper
 from backwater.analysis.scheme_slowdown import Comparison
 from backwater.analysis.scheme_tests import Row
@@ -17,11 +25,13 @@ from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Flag, Format, Json, Seed, Set, Width, Words
 from backwater.common import codes, quantities, statistics, terminal
 from backwater.common.atomic_files import write_asked
+from backwater.common.codes import Remark
 from backwater.common.late import pl
 from backwater.common.quantities import parse_size, parse_time, time
 from backwater.errors import Exit, UsageError, require_folder
 from backwater.experiments import comparison, sweep_measures
 from backwater.experiments.store import OwnFolder, RunFolders
+from backwater.results import Results, offered
 from backwater.scenario import schemes
 from backwater.scenario.schemes import Scheme
 
@@ -61,7 +71,7 @@ def compare(
     set_
         Change a key in every scheme: `--set traffic.load=0.4`. May be given more than once.
     scheme
-        Compare only these schemes. May be given more than once.
+        Compare only these schemes. May be given more than once; the first one is what others are divided by.
     traffic
         Look only at the flows of this traffic entry.
     base
@@ -259,10 +269,25 @@ def _report(
         console.print(scheme_slowdown.shown(table, len(next(iter(made.runs.values()))), made.base))
     for one in scheme_tables.tables(found):
         console.print(one)
-    for line in scheme_tests.sentences(tests):
+    for line in scheme_tests.sentences(tests) if found.seeds > 1 else [scheme_tests.of_one_seed()]:
         console.say(line)
+    for name, of_scheme in made.runs.items():
+        for slow in codes.once(remark for run in of_scheme for remark in own_controllers.notes(run))[:1]:
+            console.say(f"{name}: {slow}")
+    for remark in _loads(next(iter(made.runs.values()))):
+        console.say(str(remark))
     console.say(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}")
     return idle
+
+
+def _loads(runs: Sequence[Results]) -> list[Remark]:
+    """Where the load that was drawn is not the one that was asked for; `runs` are those of one scheme."""
+    found = [offered.loads(run) for run in runs]
+    remarks = (
+        offered.note(name, load.asked, [loads[name].drawn for loads in found if name in loads])
+        for name, load in found[0].items()
+    )
+    return [one for one in remarks if one is not None]
 
 
 def _rows(made: Comparison) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,16 +15,27 @@ from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
 from backwater.common import terminal
 from backwater.common.atomic_files import write_asked
+from backwater.common.codes import Remark
 from backwater.common.late import pl
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments import comparison, estimate_tables, quick_sweep, sweep_file, sweep_pictures, sweep_tables
+from backwater.experiments import (
+    comparison,
+    estimate_tables,
+    idle_axes,
+    quick_sweep,
+    sweep_file,
+    sweep_pictures,
+    sweep_tables,
+)
 from backwater.experiments.executor import run_jobs
+from backwater.experiments.idle_axes import Idle
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
 from backwater.experiments.store import OwnFolder
 from backwater.experiments.sweep import Sweep, cache_at
 from backwater.experiments.sweep_measures import MEASURES
 from backwater.experiments.toml_document import Document
+from backwater.results import offered
 from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario
 
@@ -69,8 +81,15 @@ def planned(
     count, first = seeds
     if count is not None or first is not None:
         plan = replace(plan, seeds=Seeds(count or plan.seeds.count, first))
-    chosen = tuple(measures) or (plan.measures if own else _DEFAULT)
+    chosen = tuple(measures) or (plan.measures if own else _default(plan))
     return replace(plan, schemes=tuple(only) or plan.schemes, measures=chosen)
+
+
+def _default(plan: Plan) -> tuple[str, ...]:
+    """What is shown if nothing says; of arrivals at a given load no throughput, which the last flow decides."""
+    scenario = plan.scenario.resolve(plan.overrides)
+    arrive = not scenario.get("job") and all(one["kind"] == "poisson" for one in scenario.get("traffic", []))
+    return tuple(name for name in _DEFAULT if not (arrive and name == "throughput_bps"))
 
 
 def _names_a_scenario(file: Path) -> bool:
@@ -88,6 +107,9 @@ def compare(
 ) -> int:  # fmt: skip
     """Run what is missing, then print and write means over the axes, and what paired tests say of the schemes."""
     _require_same_traffic(plan)
+    idle = idle_axes.of(plan, "--over")
+    for sentence in idle.notes():
+        print(sentence, file=sys.stderr)
     varied = "-".join(key.rpartition(".")[2] for key in plan.keys)
     own = OwnFolder.of(Path("results/compare") / (f"{file.stem}-over-{varied}" if varied else file.stem), file)
     folder = out or own.place
@@ -106,11 +128,17 @@ def compare(
             told = f"interrupted: {done} of {len(missing)} runs done and kept; the same command does the rest"
             print(told, file=sys.stderr)
             return Exit.CAVEATS
-        failed.raise_first(found.outcomes)
+        if len(found.failed) == every:
+            failed.raise_first(found.outcomes)
         frame = _chosen(found.frame(), traffic)
         if out is None:
             own.claim()
-        return _report(found, frame, folder, file.stem, paper, tested, keep_runs=keep_runs, as_json=as_json)
+        _report(found, frame, folder, file.stem, paper, tested, keep_runs=keep_runs, as_json=as_json)
+        caveats = _caveats(found, idle)
+        for caveat in caveats:
+            print(caveat, file=sys.stderr)
+        failed.raise_first(found.outcomes)
+        return Exit.CAVEATS if caveats else Exit.OK
 
 
 def _require_same_traffic(plan: Plan) -> None:
@@ -122,6 +150,18 @@ def _require_same_traffic(plan: Plan) -> None:
         if len(of_point) < 2:
             raise UsageError(f"there is one scheme only, {of_point[0].label!r}; list two [[scheme]]s in its file")
         comparison.check_traffic(of_point, plan.seeds.of(of_point[0])[0])
+
+
+def _loads(found: Sweep) -> list[Remark]:
+    """Where the load that was drawn is not the one that was asked for; it is the same under every scheme."""
+    drawn: dict[tuple[str, float], dict[int, float]] = {}
+    for job in found.jobs:
+        for row in found.store.measured(job.key)["rows"] if found.store.has(job.key) else ():
+            if row["offered_load"] is not None:
+                what = " at ".join(filter(None, (row["traffic"], ", ".join(job.sweep))))
+                drawn.setdefault((what, row["asked_load"]), {})[job.seed or 0] = row["offered_load"]
+    remarks = (offered.note(what, asked, list(by_seed.values())) for (what, asked), by_seed in drawn.items())
+    return [one for one in remarks if one is not None]
 
 
 def _chosen(frame: pl.DataFrame, traffic: str | None) -> pl.DataFrame:
@@ -137,7 +177,7 @@ def _chosen(frame: pl.DataFrame, traffic: str | None) -> pl.DataFrame:
 def _report(
     found: Sweep, frame: pl.DataFrame, folder: Path, title: str, paper: Paper, tested: Sequence[str], *,
     keep_runs: bool, as_json: bool,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     tests = scheme_tests.of(sweep_tables.to_compare(frame), tested)
     files = found.write(frame, folder)
     if tests:
@@ -154,12 +194,38 @@ def _report(
     else:
         console = terminal.stdout()
         console.print(sweep_tables.table(frame, " over ".join(filter(None, ("Schemes", ", ".join(found.plan.keys))))))
-        for line in scheme_tests.sentences(tests, ", ".join(found.plan.keys)):
+        several = frame["seed"].n_unique() > 1
+        said = scheme_tests.sentences(tests, ", ".join(found.plan.keys)) if several else [scheme_tests.of_one_seed()]
+        for line in said:
             console.say(line)
+        for remark in _loads(found):
+            console.say(str(remark))
         console.say(f"written: {', '.join(map(str, files))}")
         for note in drawn.notes:
             console.say(f"picture: {note}")
-    caveats = found.caveats()
-    for caveat in caveats:
-        print(caveat, file=sys.stderr)
-    return Exit.CAVEATS if caveats else Exit.OK
+        if _is_level(found, frame):
+            console.say(f"note: all that is shown is the same at each value of {', '.join(found.plan.keys)}")
+
+
+def _is_level(found: Sweep, frame: pl.DataFrame) -> bool:
+    """Whether what is varied changes no number that is shown."""
+    if math.prod(len(axis.steps) for axis in found.plan.axes) < 2:
+        return False
+    names = [name for name in sweep_tables.measured(frame) if name not in ("offered_load", "asked_load")]
+    whole = frame.filter(pl.col("status") == "complete")
+    counts = whole.group_by("scheme", "traffic", "seed").agg(pl.col(names).n_unique()).select(names)
+    return counts.height > 0 and all(column.max() == 1 for column in counts)
+
+
+def _caveats(found: Sweep, idle: Idle) -> list[str]:
+    """What runs have reservations about, with the schemes if it is not all; what a scheme does not read was told."""
+    by_text: dict[str, list[str]] = {}
+    names = list(dict.fromkeys(job.scheme for job in found.jobs))
+    for job in found.jobs:
+        for caveat in found.store.measured(job.key)["caveats"] if found.store.has(job.key) else ():
+            if caveat not in idle.caveats.get(job.scheme, ()):
+                by_text.setdefault(caveat, []).append(job.scheme)
+    return sorted(
+        caveat if {*schemes} == {*names} else f"{', '.join(dict.fromkeys(schemes))}: {caveat}"
+        for caveat, schemes in by_text.items()
+    )

@@ -81,8 +81,8 @@ def run(
     html
         Write view.html, the page that shows the run, into each results folder; see `backwater view`.
     plot
-        Draw to this file (.png, .pdf, .svg): of one run what `kind` says, of several how many flows have which
-        slowdown, all seeds together.
+        Draw to this file (.png, .pdf, .svg), in `out` if it names no folder: of one run what `kind` says, of several
+        how many flows have which slowdown, all seeds together.
     kind
         Of the picture of one run: queues or rates over time (probe.sample), or slowdown, the share of flows below each;
         queues where some are sampled, else slowdown.
@@ -99,7 +99,7 @@ def run(
         Print only JSON, one object for each run; of a run that failed, what was wrong. Of a sweep that of `backwater
         sweep`, with these objects as `summaries`.
     """
-    plot, paper = pictures.to_plot(plot, format_, width)
+    plot, paper = pictures.to_plot(plot, format_, width, out)
     overrides = tuple(set_ or ())
     plan = Plan(
         scenario=Scenario.load(scenario),

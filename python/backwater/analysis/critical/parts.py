@@ -145,7 +145,7 @@ class Parts:
         elif left is None:
             yield Piece(message["src"], _BEFORE_IT_LEFT, rest, ("beside_ranks", *cause[1:]))
         else:
-            spread = self._results.meta["scenario"]["switch"].get("balancing", "ecmp") != "ecmp"
+            spread = self._results.meta["scenario"]["switch"].get("load-balancing", "ecmp") != "ecmp"
             yield Piece(message["dst"], "reordered" if spread else "not explained", rest)
 
     def _waits_of(self, message: dict[str, Any], waited: int | None) -> list[dict[str, Any]] | None:

@@ -511,8 +511,8 @@ def test_what_a_program_has_nothing_for_is_counted_and_waiting_in_it_is_no_compu
     rare = {f"MPI_{name}": RANKS for name in ("Ireduce_scatter", "Iexscan", "Ialltoallw", *neighbours, *files)}
     assert counted["calls"] == {**rare, "allreduce": RANKS, "send": 1, "irecv": 1, "wait, test": 1}
     assert "left out, as a program has nothing for it: 4 MPI_File_close, 4 MPI_File_open" in capfd.readouterr().err
-    # For 200 ms rank 0 asks whether its message is there.
-    assert sum(call.gap for call in mpi_records.load(tmp_path / "records")[0].calls) < 100e6
+    # For 1 s rank 0 asks whether its message is there.
+    assert sum(call.gap for call in mpi_records.load(tmp_path / "records")[0].calls) < 500e6
     assert _simulated(scenario)["sent_messages"] == 2 * RANKS + 1
 
 
@@ -534,34 +534,56 @@ def _printed(*command: str | Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
+def _symbols(which: str, library: Path) -> set[str]:
+    return {line.split()[-1] for line in _printed("nm", "-D", f"--{which}-only", library).splitlines()}
+
+
 def test_no_call_of_mpi_in_which_ranks_meet_is_missing(tmp_path: Path, programs: Path) -> None:
     assert programs
     (tmp_path / "mpi.c").write_text("#include <mpi.h>\n", encoding="utf-8")
     header = _printed("mpicc", "-E", "-P", tmp_path / "mpi.c")
     declared = set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", header))
     assert {"MPI_Send", "MPI_Ineighbor_alltoallw", "MPI_File_iread_all", "MPI_Wtime"} <= declared
-    symbols = _printed("nm", "-D", "--defined-only", tracing.library("mpicc", tmp_path))
-    defined = {line.split()[-1] for line in symbols.splitlines()}
+    if "MPI_Session_init" in declared:
+        pytest.skip("this MPI is newer than 3.1, and docs/mpi-traces.md says that what is new is not recorded")
+    defined = _symbols("defined", tracing.library("mpicc", tmp_path))
     local = {name for name in declared if _LOCAL.fullmatch(name)}
     assert declared - local - defined == set()
     assert local & defined == set()
+    # Of Fortran those are missing that deal with processes that the program starts or finds while it runs.
+    meet = {name.lower() for name in declared - local}
+    meet -= {f"mpi_{name}" for name in ("comm_spawn", "comm_spawn_multiple", "open_port", "close_port", "lookup_name")}
+    meet -= {"mpi_publish_name", "mpi_unpublish_name"}
+    assert {f"{name}_" for name in meet} - defined == set()
+    # What the module for Fortran 2008 calls is what stands behind: by a name of its own, or else by that of PMPI.
+    modules = [Path(folder) / "libmpi_usempif08.so" for folder in _printed("mpicc", "--showme:libdirs").split()]
+    for module in filter(Path.exists, modules):
+        called = _symbols("undefined", module)
+        for name in meet:
+            word = name.removeprefix("mpi_")
+            if f"ompi_{word}_f" in called:
+                assert f"ompi_{word}_f" in defined
+            elif f"pmpi_{word}_" in called:
+                assert f"mpi_{word}_f08_" in defined
 
 
+@pytest.mark.parametrize("flags", [(), ("-DMODULE_2008",)], ids=["mpi", "mpi_f08"])
 def test_calls_of_fortran_are_recorded_as_those_of_c(
-    tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, programs: Path, capfd: pytest.CaptureFixture[str], flags: Sequence[str]
 ) -> None:
     if not shutil.which("mpif90"):
         pytest.skip("mpif90 is not there: python/tests/mpi/install.sh")
     assert programs
-    built = ["mpif90", "-O1", "-o", str(tmp_path / "ring"), str(PROGRAMS / "ring.f90")]
+    built = ["mpif90", "-O1", "-cpp", *flags, "-o", str(tmp_path / "ring"), str(PROGRAMS / "ring.f90")]
     subprocess.run(built, check=True, cwd=tmp_path)  # noqa: S603
     counted, scenario = _traced(tmp_path / "traced", *_command(tmp_path / "ring"))
-    assert "left out" not in capfd.readouterr().err
+    assert "left out, as a program has nothing for it: 4 MPI_Scan\n" in capfd.readouterr().err
     steps = 3
     assert counted["calls"] == {
-        "bcast": RANKS, "irecv": RANKS * (2 * steps + 2), "isend": RANKS * (2 * steps + 2), "allreduce": RANKS * steps,
-        "wait, test": RANKS * (steps + 4), "sendrecv": RANKS, "recv": RANKS - 1, "send": RANKS - 1, "alltoall": RANKS,
-        "gather": RANKS, "barrier": RANKS,
+        "bcast": RANKS, "irecv": RANKS * (2 * steps + 3), "isend": RANKS * (2 * steps + 2), "allreduce": RANKS * steps,
+        "wait, test": RANKS * (steps + 6), "sendrecv": RANKS, "recv": RANKS - 1, "send": RANKS - 1 + RANKS,
+        "alltoall": RANKS, "gather": RANKS, "barrier": RANKS, "iallreduce": RANKS, "fence": 2 * RANKS, "put": RANKS,
+        "MPI_Scan": RANKS,
     }  # fmt: skip
     received = [line.split() for line in _lines(tmp_path / "records", 0) if line.startswith("recv")]
     assert {(words[2], words[-1]) for words in received} == {("1", "11"), ("2", "12"), ("3", "13")}
@@ -569,6 +591,7 @@ def test_calls_of_fortran_are_recorded_as_those_of_c(
     messages = {
         "bcast": (3, 16), "neighbours": (2 * RANKS * steps, 800), "allreduce": (2 * RANKS * steps, 8), "up": (3, 40),
         "any": (3, 24), "barrier": (2 * RANKS, 8), "persistent": (2 * RANKS, 160),
+        "tested": (RANKS, 24), "sum": (2 * RANKS, 8), "fences": (2 * 2 * RANKS, 8), "put": (RANKS, 80),
     }  # fmt: skip
     # Of several sizes: 1 to 4 numbers of 8 B among two each; those of ranks 1 to 3.
     assert ranks["sent_messages"] == sum(number for number, _ in messages.values()) + 4 + 3
@@ -678,4 +701,4 @@ def test_a_command_without_mpi_records_nothing_and_the_error_says_what_it_takes(
     assert main(["trace", "mpi", "--out", str(tmp_path / "a"), "--", "true"]) == Exit.BAD_INPUT
     told = capfd.readouterr().err
     assert "no rank was recorded" in told
-    assert "not by mpi_f08" in told
+    assert "by mpi_f08 with Open MPI only" in told

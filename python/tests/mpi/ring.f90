@@ -1,15 +1,39 @@
-! A ring of ranks in Fortran, by `use mpi`:
+! A ring of ranks in Fortran, by `use mpi`, or with -DMODULE_2008 by `use mpi_f08`:
 !
 ! 1. A broadcast of 16 B. Three times: receives from both neighbours and sends to both of 800 B, waited for together; a sum of 8 B in place.
 ! 2. A sendrecv of 40 B to the next rank, without one at the ends.
 ! 3. All others send 24 B to rank 0, which receives from any rank, any tag. A barrier.
 ! 4. Twice: persistent, 160 B to the next rank from the one before, waited for one at a time, whichever is done first.
 ! 5. Rank r has r + 1 numbers of 8 B for each: to all of its half (ranks 0 and 1, 2 and 3), in a communicator of its own; then gathered at rank 0.
+! 6. On a Cartesian communicator: 24 B to the next rank, whose receive is tested until they are there. A sum of 8 B that does not block. A put of
+!    80 B to the next rank between two fences. A scan of 8 B.
+#ifdef MODULE_2008
+#define REQUEST type(MPI_Request)
+#define COMMUNICATOR type(MPI_Comm)
+#define WINDOW type(MPI_Win)
+#define STATUS type(MPI_Status)
+#define OF(state, part) state%part
+#else
+#define REQUEST integer
+#define COMMUNICATOR integer
+#define WINDOW integer
+#define STATUS integer, dimension(MPI_STATUS_SIZE)
+#define OF(state, part) state(part)
+#endif
 program ring
+#ifdef MODULE_2008
+  use mpi_f08
+#else
   use mpi
+#endif
   implicit none
-  integer :: rank, ranks, error, left, right, up, down, step, one, half, n, state(MPI_STATUS_SIZE)
-  integer :: open(4), kept(2), counts(4), at(4), rooms(2)
+  integer :: rank, ranks, error, left, right, up, down, step, one, n
+  integer :: counts(4), at(4), rooms(2)
+  REQUEST :: open(4), kept(2)
+  COMMUNICATOR :: half, closed
+  WINDOW :: exposed
+  STATUS :: state
+  logical :: there_now
   integer :: given(4) = 7
   double precision :: there(100, 2), here(100, 2), total
 
@@ -36,7 +60,7 @@ program ring
   if (rank == 0) then
     do step = 2, ranks
       call MPI_Recv(there, 100, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, state, error)
-      if (state(MPI_TAG) /= 10 + state(MPI_SOURCE)) call MPI_Abort(MPI_COMM_WORLD, 3, error)
+      if (OF(state, MPI_TAG) /= 10 + OF(state, MPI_SOURCE)) call MPI_Abort(MPI_COMM_WORLD, 3, error)
     end do
   else
     call MPI_Send(here, 3, MPI_DOUBLE_PRECISION, 0, 10 + rank, MPI_COMM_WORLD, error)
@@ -60,5 +84,23 @@ program ring
   counts = [1, 2, 3, 4]
   call MPI_Gatherv(here, n, MPI_DOUBLE_PRECISION, there, counts, at, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, error)
   call MPI_Comm_free(half, error)
+
+  call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., closed, error)
+  call MPI_Irecv(there, 3, MPI_DOUBLE_PRECISION, left, 5, closed, open(1), error)
+  call MPI_Send(here, 3, MPI_DOUBLE_PRECISION, right, 5, closed, error)
+  there_now = .false.
+  do while (.not. there_now)
+    call MPI_Test(open(1), there_now, MPI_STATUS_IGNORE, error)
+  end do
+  call MPI_Iallreduce(MPI_IN_PLACE, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, closed, open(1), error)
+  call MPI_Wait(open(1), MPI_STATUS_IGNORE, error)
+  call MPI_Win_create(there, 800_MPI_ADDRESS_KIND, 8, MPI_INFO_NULL, closed, exposed, error)
+  call MPI_Win_fence(0, exposed, error)
+  call MPI_Put(here, 10, MPI_DOUBLE_PRECISION, right, 0_MPI_ADDRESS_KIND, 10, MPI_DOUBLE_PRECISION, exposed, error)
+  call MPI_Win_fence(0, exposed, error)
+  if (nint(there(7, 1)) /= left) call MPI_Abort(MPI_COMM_WORLD, 4, error)
+  call MPI_Win_free(exposed, error)
+  call MPI_Scan(MPI_IN_PLACE, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, closed, error)
+  call MPI_Comm_free(closed, error)
   call MPI_Finalize(error)
 end program ring

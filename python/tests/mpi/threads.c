@@ -15,6 +15,7 @@
 #define TURNS 200
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t begins;
 static int peer, storm;
 
 static void exchange(int tag)
@@ -40,6 +41,7 @@ static void *exchanges(void *tag)
 static void *receives(void *tag)
 {
 	char to[64];
+	pthread_barrier_wait(&begins);
 	MPI_Recv(to, 64, MPI_CHAR, peer, *(int *)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	return NULL;
 }
@@ -54,8 +56,10 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	peer = rank ^ 1;
 	if (waits && rank % 2 == 0) {
+		pthread_barrier_init(&begins, NULL, 2);
 		pthread_create(&threads[0], NULL, receives, &tags[0]);
-		usleep(100000);
+		pthread_barrier_wait(&begins);
+		usleep(200000);
 		exchange(2);
 		pthread_join(threads[0], NULL);
 	} else if (waits) {

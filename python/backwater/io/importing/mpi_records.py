@@ -114,7 +114,7 @@ def load(folder: Path) -> list[Recorded]:
     if not found:
         raise UsageError(
             f"{folder} has no file rank-N.bwmpi: no rank was recorded. The program must be linked with the MPI of "
-            "mpicc, dynamically, and call MPI_Init from C, C++ or Fortran (not by mpi_f08)"
+            "mpicc, dynamically, and call MPI_Init from C, C++ or Fortran (by mpi_f08 with Open MPI only)"
         )
     ranks = [_read(found[rank]) for rank in sorted(found)]
     size = ranks[0].ranks

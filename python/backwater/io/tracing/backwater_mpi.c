@@ -1491,10 +1491,8 @@ FLUSHES(Win_unlock, (int target, MPI_Win win), (target, win))
 FLUSHES(Win_unlock_all, (MPI_Win win), (win))
 FLUSHES(Win_complete, (MPI_Win win), (win))
 
-int MPI_Win_fence(int promises, MPI_Win win)
+static void fenced(MPI_Win win, int result, uint64_t entered)
 {
-	uint64_t entered = now();
-	int result = PMPI_Win_fence(promises, win);
 	uint64_t left = now();
 	struct communicator *of = own.on && result == MPI_SUCCESS ? behind(win) : NULL;
 	if (of) {
@@ -1502,6 +1500,13 @@ int MPI_Win_fence(int promises, MPI_Win win)
 		put(of->number);
 		finish(left);
 	}
+}
+
+int MPI_Win_fence(int promises, MPI_Win win)
+{
+	uint64_t entered = now();
+	int result = PMPI_Win_fence(promises, win);
+	fenced(win, result, entered);
 	return result;
 }
 
@@ -1532,7 +1537,7 @@ PASSES(Publish_name, (const char *service, MPI_Info info, const char *port), (se
 PASSES(Unpublish_name, (const char *service, MPI_Info info, const char *port), (service, info, port))
 PASSES(Lookup_name, (const char *service, MPI_Info info, char *port), (service, info, port))
 
-/* The communicator is there when its request has ended: its members then know it as one that no call has made. */
+/* A call with a request whose end is no record; `name`: of a call that is counted. */
 static void no_record(MPI_Request handle, const void *at, const char *name, uint64_t entered)
 {
 	uint64_t left = now();
@@ -1545,6 +1550,7 @@ static void no_record(MPI_Request handle, const void *at, const char *name, uint
 	pthread_mutex_unlock(&lock);
 }
 
+/* The communicator is there when its request has ended. Its members agree on no identity: that would need a message. */
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
 {
 	uint64_t entered = now();
@@ -1742,7 +1748,7 @@ extern MPI_Fint mpi_fortran_in_place_ __attribute__((weak));
 #define FOR_MODULE(name, parameters) void ompi_##name##_f parameters __attribute__((alias("mpi_" #name "_")));
 
 #define FORTRAN(name, parameters, arguments, record)                                                                   \
-	FOR_MODULE(name, (COMMAS parameters, MPI_Fint *error))                                                           \
+	FOR_MODULE(name, (COMMAS parameters, MPI_Fint *error))                                                         \
 	extern void pmpi_##name##_(COMMAS parameters, MPI_Fint *error) __attribute__((weak));                          \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error);                                                        \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error)                                                         \
@@ -1918,7 +1924,7 @@ static void fortran_completed(struct watch *seen, int done, const MPI_Fint *whic
 #define FORTRAN_WAITS(name, parameters, arguments, count, requests, statuses, none, done, which)                       \
 	extern void pmpi_##name##_(COMMAS parameters, MPI_Fint *error) __attribute__((weak));                          \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error);                                                        \
-	FOR_MODULE(name, (COMMAS parameters, MPI_Fint *error))                                                           \
+	FOR_MODULE(name, (COMMAS parameters, MPI_Fint *error))                                                         \
 	void mpi_##name##_(COMMAS parameters, MPI_Fint *error)                                                         \
 	{                                                                                                              \
 		struct watch watched;                                                                                  \
@@ -2064,3 +2070,257 @@ FORTRAN_MAKES(intercomm_create,
 FORTRAN_MAKES(intercomm_merge, (MPI_Fint *comm, MPI_Fint *high, MPI_Fint *made), (comm, high, made))
 FORTRAN(comm_idup, (MPI_Fint *comm, MPI_Fint *made, MPI_Fint *request), (comm, made, request),
 	no_record(PMPI_Request_f2c(*request), request, NULL, entered))
+
+FORTRAN(mprobe, (MPI_Fint *from, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *message, MPI_Fint *status),
+	(from, tag, comm, message, status), matched = known(COMM_OF(comm));
+	pass(entered, now()))
+FORTRAN(improbe, (MPI_Fint *from, MPI_Fint *tag, MPI_Fint *comm, MPI_Fint *flag, MPI_Fint *message, MPI_Fint *status),
+	(from, tag, comm, flag, message, status), if (*flag) matched = known(COMM_OF(comm));
+	pass(entered, now()))
+
+extern void pmpi_mrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *message, MPI_Fint *status,
+			MPI_Fint *error) __attribute__((weak));
+void mpi_mrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *message, MPI_Fint *status, MPI_Fint *error);
+FOR_MODULE(mrecv,
+	   (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *message, MPI_Fint *status, MPI_Fint *error))
+void mpi_mrecv_(void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *message, MPI_Fint *status, MPI_Fint *error)
+{
+	SEEN(status);
+	uint64_t entered = now();
+	int is_null = PMPI_Message_f2c(*message) == MPI_MESSAGE_NO_PROC;
+	pmpi_mrecv_(buffer, count, type, message, seen, error);
+	if (own.on && *error == MPI_SUCCESS && matched && !is_null) {
+		MPI_Status came = status_of(seen);
+		received(*count, TYPE_OF(type), &came, matched, entered);
+	}
+}
+
+/* A message from nobody is not looked for here, as the call has taken its handle. It is received from nobody. */
+FORTRAN(imrecv, (void *buffer, MPI_Fint *count, MPI_Fint *type, MPI_Fint *message, MPI_Fint *request),
+	(buffer, count, type, message, request),
+	if (matched) posts(PMPI_Request_f2c(*request), request, RECEIVES, STANDARD, *count, TYPE_OF(type), MPI_ANY_SOURCE,
+			   MPI_ANY_TAG, matched, entered))
+
+static void fortran_all_to_all(int in_place, const MPI_Fint *counts, const MPI_Fint *types, const MPI_Fint *room_counts,
+			       const MPI_Fint *room_types, MPI_Comm comm, uint64_t entered)
+{
+	int size = known(comm)->size;
+	MPI_Datatype *both = more(NULL, 2 * (size_t)size * sizeof *both);
+	for (int index = 0; index < size; index++) {
+		both[index] = in_place ? MPI_DATATYPE_NULL : PMPI_Type_f2c(types[index]);
+		both[size + index] = PMPI_Type_f2c(room_types[index]);
+	}
+	all_to_all(in_place, counts, both, room_counts, both + size, 1, comm, entered);
+	free(both);
+}
+FORTRAN(alltoallw,
+	(void *buffer, MPI_Fint *counts, MPI_Fint *at, MPI_Fint *types, void *room, MPI_Fint *room_counts, MPI_Fint *room_at,
+	 MPI_Fint *room_types, MPI_Fint *comm),
+	(buffer, counts, at, types, room, room_counts, room_at, room_types, comm),
+	fortran_all_to_all(buffer == (void *)&mpi_fortran_in_place_, counts, types, room_counts, room_types, COMM_OF(comm),
+			   entered))
+
+/* Windows. */
+
+#define WIN_OF(win) PMPI_Win_f2c(*(win))
+#define MADE made_window(COMM_OF(comm), WIN_OF(win), MPI_SUCCESS, entered)
+#define ALLOCATES                                                                                                      \
+	(MPI_Aint *size, MPI_Fint *unit, MPI_Fint *info, MPI_Fint *comm, void *base, MPI_Fint *win),                   \
+		(size, unit, info, comm, base, win), MADE
+#define FORTRAN_WITH(name, what) FORTRAN(name, what)
+FORTRAN(win_create, (void *base, MPI_Aint *size, MPI_Fint *unit, MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win),
+	(base, size, unit, info, comm, win), MADE)
+FORTRAN(win_create_dynamic, (MPI_Fint *info, MPI_Fint *comm, MPI_Fint *win), (info, comm, win), MADE)
+FORTRAN_WITH(win_allocate, ALLOCATES)
+FORTRAN_WITH(win_allocate_cptr, ALLOCATES)
+FORTRAN_WITH(win_allocate_shared, ALLOCATES)
+FORTRAN_WITH(win_allocate_shared_cptr, ALLOCATES)
+
+/* Beside each name the same with a request. */
+#define FORTRAN_REMOTE(name, kind, parameters, arguments)                                                              \
+	FORTRAN(name, parameters, arguments,                                                                           \
+		remote(kind, WIN_OF(win), *target, bytes_of(*count, TYPE_OF(type)), MPI_REQUEST_NULL, NULL,            \
+		       MPI_SUCCESS, entered))                                                                          \
+	FORTRAN(r##name, (COMMAS parameters, MPI_Fint *request), (COMMAS arguments, request),                          \
+		remote(kind, WIN_OF(win), *target, bytes_of(*count, TYPE_OF(type)), PMPI_Request_f2c(*request),        \
+		       request, MPI_SUCCESS, entered))
+#define PLACE MPI_Fint *target, MPI_Aint *at, MPI_Fint *there, MPI_Fint *there_type
+FORTRAN_REMOTE(put, PUT, (void *buffer, MPI_Fint *count, MPI_Fint *type, PLACE, MPI_Fint *win),
+	       (buffer, count, type, target, at, there, there_type, win))
+FORTRAN_REMOTE(get, GET, (void *buffer, MPI_Fint *count, MPI_Fint *type, PLACE, MPI_Fint *win),
+	       (buffer, count, type, target, at, there, there_type, win))
+FORTRAN_REMOTE(accumulate, PUT, (void *buffer, MPI_Fint *count, MPI_Fint *type, PLACE, MPI_Fint *op, MPI_Fint *win),
+	       (buffer, count, type, target, at, there, there_type, op, win))
+
+static uint64_t given(const MPI_Fint *op, int count, const MPI_Fint *type)
+{
+	return PMPI_Op_f2c(*op) == MPI_NO_OP ? 0 : bytes_of(count, TYPE_OF(type));
+}
+FORTRAN(get_accumulate, (TWO_SIDES, PLACE, MPI_Fint *op, MPI_Fint *win),
+	(buffer, count, type, room, rooms, room_type, target, at, there, there_type, op, win),
+	fetched(WIN_OF(win), *target, given(op, *count, type), bytes_of(*rooms, TYPE_OF(room_type)), MPI_REQUEST_NULL, NULL,
+		MPI_SUCCESS, entered))
+FORTRAN(rget_accumulate, (TWO_SIDES, PLACE, MPI_Fint *op, MPI_Fint *win, MPI_Fint *request),
+	(buffer, count, type, room, rooms, room_type, target, at, there, there_type, op, win, request),
+	fetched(WIN_OF(win), *target, given(op, *count, type), bytes_of(*rooms, TYPE_OF(room_type)),
+		PMPI_Request_f2c(*request), request, MPI_SUCCESS, entered))
+FORTRAN(fetch_and_op,
+	(void *buffer, void *room, MPI_Fint *type, MPI_Fint *target, MPI_Aint *at, MPI_Fint *op, MPI_Fint *win),
+	(buffer, room, type, target, at, op, win),
+	fetched(WIN_OF(win), *target, given(op, 1, type), bytes_of(1, TYPE_OF(type)), MPI_REQUEST_NULL, NULL, MPI_SUCCESS,
+		entered))
+FORTRAN(compare_and_swap,
+	(void *buffer, void *compare, void *room, MPI_Fint *type, MPI_Fint *target, MPI_Aint *at, MPI_Fint *win),
+	(buffer, compare, room, type, target, at, win),
+	fetched(WIN_OF(win), *target, 2 * bytes_of(1, TYPE_OF(type)), bytes_of(1, TYPE_OF(type)), MPI_REQUEST_NULL, NULL,
+		MPI_SUCCESS, entered))
+
+FORTRAN(win_flush, (MPI_Fint *target, MPI_Fint *win), (target, win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_flush_all, (MPI_Fint *win), (win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_flush_local, (MPI_Fint *target, MPI_Fint *win), (target, win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_flush_local_all, (MPI_Fint *win), (win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_unlock, (MPI_Fint *target, MPI_Fint *win), (target, win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_unlock_all, (MPI_Fint *win), (win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_complete, (MPI_Fint *win), (win), flushed(MPI_SUCCESS, entered))
+FORTRAN(win_fence, (MPI_Fint *promises, MPI_Fint *win), (promises, win), fenced(WIN_OF(win), MPI_SUCCESS, entered))
+
+/* Calls that are no records, and those that have no other record: of all arguments only the request matters. */
+
+#define PARAMETERS_1 void *a
+#define PARAMETERS_2 void *a, void *b
+#define PARAMETERS_3 void *a, void *b, void *c
+#define PARAMETERS_4 void *a, void *b, void *c, void *d
+#define PARAMETERS_5 void *a, void *b, void *c, void *d, void *e
+#define PARAMETERS_6 void *a, void *b, void *c, void *d, void *e, void *f
+#define PARAMETERS_7 void *a, void *b, void *c, void *d, void *e, void *f, void *g
+#define PARAMETERS_8 void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h
+#define PARAMETERS_9 void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h, void *i
+#define PARAMETERS_10 void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h, void *i, void *j
+#define ARGUMENTS_1 a
+#define ARGUMENTS_2 a, b
+#define ARGUMENTS_3 a, b, c
+#define ARGUMENTS_4 a, b, c, d
+#define ARGUMENTS_5 a, b, c, d, e
+#define ARGUMENTS_6 a, b, c, d, e, f
+#define ARGUMENTS_7 a, b, c, d, e, f, g
+#define ARGUMENTS_8 a, b, c, d, e, f, g, h
+#define ARGUMENTS_9 a, b, c, d, e, f, g, h, i
+#define ARGUMENTS_10 a, b, c, d, e, f, g, h, i, j
+
+/* Their names, and how many arguments they have before the error. */
+#define FORTRAN_PASSES(name, n) FORTRAN(name, (PARAMETERS_##n), (ARGUMENTS_##n), pass(entered, now()))
+#define FORTRAN_OTHERS(name, fortran, n)                                                                               \
+	FORTRAN(fortran, (PARAMETERS_##n), (ARGUMENTS_##n), other("MPI_" #name, entered, now()))
+#define FORTRAN_OTHERS_TO_COME(name, fortran, n)                                                                       \
+	FORTRAN(fortran, (PARAMETERS_##n, MPI_Fint *request), (ARGUMENTS_##n, request),                                \
+		no_record(PMPI_Request_f2c(*request), request, "MPI_" #name, entered))
+FORTRAN_PASSES(win_free, 1)
+FORTRAN_PASSES(win_lock, 4)
+FORTRAN_PASSES(win_lock_all, 2)
+FORTRAN_PASSES(win_sync, 1)
+FORTRAN_PASSES(win_set_info, 2)
+FORTRAN_PASSES(comm_disconnect, 1)
+FORTRAN_PASSES(comm_set_info, 2)
+FORTRAN_PASSES(buffer_detach, 2)
+FORTRAN_PASSES(request_get_status, 3)
+FORTRAN_OTHERS(Scan, scan, 6)
+FORTRAN_OTHERS(Exscan, exscan, 6)
+FORTRAN_OTHERS_TO_COME(Iscan, iscan, 6)
+FORTRAN_OTHERS_TO_COME(Iexscan, iexscan, 6)
+FORTRAN_OTHERS_TO_COME(Igatherv, igatherv, 9)
+FORTRAN_OTHERS_TO_COME(Iscatterv, iscatterv, 9)
+FORTRAN_OTHERS_TO_COME(Iallgatherv, iallgatherv, 8)
+FORTRAN_OTHERS_TO_COME(Ialltoallv, ialltoallv, 9)
+FORTRAN_OTHERS_TO_COME(Ialltoallw, ialltoallw, 9)
+FORTRAN_OTHERS_TO_COME(Ireduce_scatter, ireduce_scatter, 6)
+FORTRAN_OTHERS(Neighbor_allgather, neighbor_allgather, 7)
+FORTRAN_OTHERS(Neighbor_allgatherv, neighbor_allgatherv, 8)
+FORTRAN_OTHERS(Neighbor_alltoall, neighbor_alltoall, 7)
+FORTRAN_OTHERS(Neighbor_alltoallv, neighbor_alltoallv, 9)
+FORTRAN_OTHERS(Neighbor_alltoallw, neighbor_alltoallw, 9)
+FORTRAN_OTHERS_TO_COME(Ineighbor_allgather, ineighbor_allgather, 7)
+FORTRAN_OTHERS_TO_COME(Ineighbor_allgatherv, ineighbor_allgatherv, 8)
+FORTRAN_OTHERS_TO_COME(Ineighbor_alltoall, ineighbor_alltoall, 7)
+FORTRAN_OTHERS_TO_COME(Ineighbor_alltoallv, ineighbor_alltoallv, 9)
+FORTRAN_OTHERS_TO_COME(Ineighbor_alltoallw, ineighbor_alltoallw, 9)
+FORTRAN_OTHERS(Win_post, win_post, 3)
+FORTRAN_OTHERS(Win_start, win_start, 3)
+FORTRAN_OTHERS(Win_wait, win_wait, 1)
+FORTRAN(win_test, (MPI_Fint *win, MPI_Fint *flag), (win, flag), if (*flag) other("MPI_Win_test", entered, now());
+	else pass(entered, now()))
+FORTRAN_OTHERS(Comm_join, comm_join, 2)
+FORTRAN_OTHERS(File_close, file_close, 1)
+FORTRAN_OTHERS(File_sync, file_sync, 1)
+FORTRAN_OTHERS(File_set_size, file_set_size, 2)
+FORTRAN_OTHERS(File_preallocate, file_preallocate, 2)
+FORTRAN_OTHERS(File_set_atomicity, file_set_atomicity, 2)
+FORTRAN_OTHERS(File_set_info, file_set_info, 2)
+FORTRAN_OTHERS(File_seek_shared, file_seek_shared, 3)
+FORTRAN_OTHERS(File_read_all, file_read_all, 5)
+FORTRAN_OTHERS(File_read_at_all, file_read_at_all, 6)
+FORTRAN_OTHERS(File_read_ordered, file_read_ordered, 5)
+FORTRAN_OTHERS(File_write_all, file_write_all, 5)
+FORTRAN_OTHERS(File_write_at_all, file_write_at_all, 6)
+FORTRAN_OTHERS(File_write_ordered, file_write_ordered, 5)
+FORTRAN_OTHERS(File_read_all_begin, file_read_all_begin, 4)
+FORTRAN_OTHERS(File_read_all_end, file_read_all_end, 3)
+FORTRAN_OTHERS(File_read_at_all_begin, file_read_at_all_begin, 5)
+FORTRAN_OTHERS(File_read_at_all_end, file_read_at_all_end, 3)
+FORTRAN_OTHERS(File_read_ordered_begin, file_read_ordered_begin, 4)
+FORTRAN_OTHERS(File_read_ordered_end, file_read_ordered_end, 3)
+FORTRAN_OTHERS(File_write_all_begin, file_write_all_begin, 4)
+FORTRAN_OTHERS(File_write_all_end, file_write_all_end, 3)
+FORTRAN_OTHERS(File_write_at_all_begin, file_write_at_all_begin, 5)
+FORTRAN_OTHERS(File_write_at_all_end, file_write_at_all_end, 3)
+FORTRAN_OTHERS(File_write_ordered_begin, file_write_ordered_begin, 4)
+FORTRAN_OTHERS(File_write_ordered_end, file_write_ordered_end, 3)
+FORTRAN_OTHERS_TO_COME(File_iread_all, file_iread_all, 4)
+FORTRAN_OTHERS_TO_COME(File_iread_at_all, file_iread_at_all, 5)
+FORTRAN_OTHERS_TO_COME(File_iwrite_all, file_iwrite_all, 4)
+FORTRAN_OTHERS_TO_COME(File_iwrite_at_all, file_iwrite_at_all, 5)
+
+/* Those with a text: how long it is stands behind the error. */
+#define FORTRAN_OTHERS_OF_TEXT(name, fortran, n)                                                                       \
+	extern void pmpi_##fortran##_(PARAMETERS_##n, MPI_Fint *error, size_t length) __attribute__((weak));           \
+	void mpi_##fortran##_(PARAMETERS_##n, MPI_Fint *error, size_t length);                                         \
+	FOR_MODULE(fortran, (PARAMETERS_##n, MPI_Fint *error, size_t length))                                          \
+	void mpi_##fortran##_(PARAMETERS_##n, MPI_Fint *error, size_t length)                                          \
+	{                                                                                                              \
+		uint64_t entered = now();                                                                              \
+		pmpi_##fortran##_(ARGUMENTS_##n, error, length);                                                       \
+		if (own.on && *error == MPI_SUCCESS)                                                                   \
+			other("MPI_" #name, entered, now());                                                           \
+	}
+FORTRAN_OTHERS_OF_TEXT(File_open, file_open, 5)
+FORTRAN_OTHERS_OF_TEXT(File_set_view, file_set_view, 6)
+FORTRAN_OTHERS_OF_TEXT(Comm_accept, comm_accept, 5)
+FORTRAN_OTHERS_OF_TEXT(Comm_connect, comm_connect, 5)
+
+/* ---- `use mpi_f08` of Open MPI ----
+ *
+ * It calls what FOR_MODULE names, but for these, which have logicals: they call pmpi_test_, behind which nothing can stand. Their error is NULL where
+ * the program asks for none.
+ */
+
+#define MODULE(name, n)                                                                                                \
+	void mpi_##name##_f08_(PARAMETERS_##n, MPI_Fint *error);                                                       \
+	void mpi_##name##_f08_(PARAMETERS_##n, MPI_Fint *error)                                                        \
+	{                                                                                                              \
+		MPI_Fint mine;                                                                                         \
+		mpi_##name##_(ARGUMENTS_##n, error ? error : &mine);                                                   \
+	}
+MODULE(cart_create, 6)
+MODULE(cart_sub, 3)
+MODULE(dist_graph_create, 9)
+MODULE(dist_graph_create_adjacent, 10)
+MODULE(graph_create, 6)
+MODULE(intercomm_merge, 3)
+MODULE(improbe, 6)
+MODULE(iprobe, 5)
+MODULE(test, 3)
+MODULE(testall, 4)
+MODULE(testany, 5)
+MODULE(testsome, 5)
+MODULE(request_get_status, 3)
+MODULE(win_test, 2)
+MODULE(file_set_atomicity, 2)

@@ -418,7 +418,7 @@ def test_the_cache_says_what_it_has_and_is_cleared(here: Path, capsys: pytest.Ca
     old = next(Path("cache").glob("runs/*/*/entry.json"))
     os.utime(old, (0, 0))
     assert main(["cache", "clear", "--older-than", "30"]) == Exit.OK
-    assert "removed 1 runs" in capsys.readouterr().out
+    assert "removed 1 run," in capsys.readouterr().out
     assert main(["cache", "clear"]) == Exit.OK
     assert "removed 3 runs" in capsys.readouterr().out
     assert swept(capsys)["cached"] == 0

@@ -70,7 +70,7 @@ def test_each_value_scheme_and_seed_is_a_run(
     assert capsys.readouterr().out.partition("written:")[0] in shown
     assert main(["sweep", "loads.toml", "--json"]) == Exit.OK
     by_file = json.loads(capsys.readouterr().out)["means"]
-    assert [row | {"traffic.load": str(row["traffic.load"])} for row in by_file] == told["means"]
+    assert by_file == told["means"]
     assert main(["run", "two.toml", "--sweep", "traffic.laod=0.2,0.4"]) == Exit.BAD_INPUT
     assert "traffic.laod" in capsys.readouterr().err
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from backwater.analysis import plot
+from backwater.analysis import pictures, plot
 from backwater.results import Results, measures
 
 # Heights of the lanes in the strip under a queue.
@@ -26,6 +26,8 @@ def draw(
     """One column per run (its name is the column's title), one row per port; times in ms since `origin_ps`."""
     priority = measures.busiest_priority(next(iter(runs.values())))
     until = end_ps if end_ps is not None else max(measures.end_ps(run) for run in runs.values())
+    # Letters of print need more room beside the lanes.
+    strip = 1.4 if pictures.paper().width is None else 2.2
     # A single run needs the width of two for the legend, or nearly so.
     with plot.picture(
         file, title, max(8.6, 6.2 * len(runs)), 2.1 * len(ports) + 1.1, fontsize=12, fontweight="bold"
@@ -35,7 +37,7 @@ def draw(
             len(runs),
             squeeze=False,
             sharex=True,
-            gridspec_kw={"height_ratios": [3.2, 1.4] * len(ports), "hspace": 0.03},
+            gridspec_kw={"height_ratios": [3.2, strip] * len(ports), "hspace": 0.03},
         )
         for column, (scheme, run) in enumerate(runs.items()):
             for row, port in enumerate(ports):

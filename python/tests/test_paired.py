@@ -205,3 +205,14 @@ def test_where_the_seed_changes_nothing_there_is_no_chance_to_test_against() -> 
     assert scheme_tests.sentences([one])[-1] == (
         "incast, mean slowdown: TCD's is 0.250 times ECN's in each of 20 seeds, which change nothing."
     )
+
+
+def test_where_one_pair_pulls_the_effect_to_the_side_that_the_ranks_do_not_lean_to_nothing_is_shown() -> None:
+    # Eleven pairs at 0.89 have ranks 1 to 11, the one at 100 rank 12: 12 of 78 lie above; chance has p = 0.034.
+    other = [0.89 + 0.001 * number for number in range(11)] + [100.0]
+    found = paired.compared([1.0] * 12, other)
+    assert (found.lower, found.higher) == (11, 1)
+    assert found.effect > 1
+    assert found.p == pytest.approx(0.0342, abs=1e-4)
+    assert found.shown == ""
+    assert paired.compared([1.0] * 11, other[:11]).shown == "lower"

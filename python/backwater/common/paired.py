@@ -33,11 +33,7 @@ def wilcoxon(differences: Sequence[float]) -> float:
     left = [one for one in differences if one]
     if not left:
         return 1.0
-    # Twice the ranks are whole numbers also where several share the mean of theirs.
-    sizes = sorted(map(abs, left))
-    doubled = {size: sizes.index(size) * 2 + sizes.count(size) + 1 for size in set(sizes)}
-    every = [doubled[size] for size in sizes]
-    positive = sum(doubled[abs(one)] for one in left if one > 0)
+    every, positive = _ranks(left)
     total = sum(every)
     fewer = min(positive, total - positive)
     if len(left) > _MOST_EXACT:
@@ -48,6 +44,22 @@ def wilcoxon(differences: Sequence[float]) -> float:
         for sum_ in range(fewer, rank - 1, -1):
             ways[sum_] += ways[sum_ - rank]
     return min(1.0, float(2 * sum(ways) / 2 ** len(left)))
+
+
+def leaning(differences: Sequence[float]) -> int:
+    """To which side the ranks of that test lean: -1 lower, 1 higher, 0 neither. A mean may lie on the other side."""
+    every, positive = _ranks([one for one in differences if one])
+    return (2 * positive > sum(every)) - (2 * positive < sum(every))
+
+
+def _ranks(left: Sequence[float]) -> tuple[list[int], int]:
+    """Twice the rank of each difference, by size, and the sum of those above 0.
+
+    Twice the ranks are whole numbers also where several share the mean of theirs.
+    """
+    sizes = sorted(map(abs, left))
+    doubled = {size: sizes.index(size) * 2 + sizes.count(size) + 1 for size in set(sizes)}
+    return [doubled[size] for size in sizes], sum(doubled[abs(one)] for one in left if one > 0)
 
 
 def holm(chances: Sequence[float]) -> list[float]:
@@ -95,6 +107,8 @@ class Paired:
     fixed: bool = False
     #: How many comparisons the correction is for.
     among: int = 1
+    #: To which side the ranks of the test lean.
+    leans: int = 0
 
     @property
     def tested(self) -> bool:
@@ -103,14 +117,15 @@ class Paired:
 
     @property
     def shown(self) -> Literal["equal", "fixed", "lower", "higher", ""]:
-        """What is shown of it; nothing where chance would do."""
+        """What is shown of it; nothing where chance would do, or where few pairs pull the effect to the other side."""
         if self.lower == self.higher == 0:
             return "equal"
         if self.fixed:
             return "fixed"
         if self.p_holm > LEVEL:
             return ""
-        return "lower" if self.effect < (1 if self.kind == "ratio" else 0) else "higher"
+        above = self.effect - (1 if self.kind == "ratio" else 0)
+        return "lower" if above < 0 > self.leans else "higher" if above > 0 < self.leans else ""
 
 
 def compared(first: Sequence[float], other: Sequence[float]) -> Paired:
@@ -131,6 +146,7 @@ def compared(first: Sequence[float], other: Sequence[float]) -> Paired:
         p,
         p,
         len(set(pairs)) == 1 < len(pairs),
+        leans=leaning(differences),
     )
 
 

@@ -9,6 +9,22 @@ from __future__ import annotations
 #: 100 Gbps are 80 ps per byte; packets of 1000 B and no headers; ranks take 600 ns between two messages.
 PS_PER_BYTE, PACKET, DELAY, LATENCY = 80, 1000, 1_000_000, 600_000
 
+#: Every operation by every algorithm, with a size whose parts are whole packets, among 8 ranks as among 4 and 2.
+ALGORITHMS = [
+    ("all-reduce", "ring", "80000B"),
+    ("all-reduce", "recursive-doubling", "64000B"),
+    ("all-reduce", "halving-doubling", "64000B"),
+    ("all-reduce", "tree", "50000B"),
+    ("all-reduce", "hierarchical", "80000B"),
+    ("reduce-scatter", "ring", "80000B"),
+    ("all-gather", "ring", "10000B"),
+    ("all-gather", "recursive-doubling", "10000B"),
+    ("all-to-all", "linear", "10000B"),
+    ("all-to-all", "pairwise", "10000B"),
+    ("broadcast", "tree", "50000B"),
+    ("broadcast", "linear", "50000B"),
+]
+
 
 def scenario(entries: str, topology: str = 'kind = "star"\nhosts = 8', head: str = 'profile = "ideal"') -> str:
     """The text of a scenario with these entries of traffic or jobs."""

@@ -10,7 +10,7 @@ from backwater import Results, _core
 from backwater.analysis import collectives
 from backwater.cli import main
 from backwater.errors import Exit
-from plain_star import DELAY, LATENCY, PACKET, PS_PER_BYTE, message, scenario
+from plain_star import ALGORITHMS, DELAY, LATENCY, PACKET, PS_PER_BYTE, message, scenario
 
 
 def text(keys: str, **scene: str) -> str:
@@ -157,22 +157,6 @@ def test_run_prints_how_long_a_collective_took(tmp_path: Path, capsys: pytest.Ca
     assert "c: algorithm bandwidth 1.68 Gbps, bus bandwidth 2.94 Gbps, 2.94 % of the line rate of 100 Gbps" in shown
 
 
-ALGORITHMS = [
-    ("all-reduce", "ring", "80000B"),
-    ("all-reduce", "recursive-doubling", "64000B"),
-    ("all-reduce", "halving-doubling", "64000B"),
-    ("all-reduce", "tree", "50000B"),
-    ("all-reduce", "hierarchical", "80000B"),
-    ("reduce-scatter", "ring", "80000B"),
-    ("all-gather", "ring", "10000B"),
-    ("all-gather", "recursive-doubling", "10000B"),
-    ("all-to-all", "linear", "10000B"),
-    ("all-to-all", "pairwise", "10000B"),
-    ("broadcast", "tree", "50000B"),
-    ("broadcast", "linear", "50000B"),
-]
-
-
 def by(op: str, algorithm: str, size: str) -> str:
     """The keys of a collective; a hierarchical one has groups of two."""
     within = "\nwithin = 2" if algorithm == "hierarchical" else ""
@@ -265,7 +249,7 @@ def test_groups_are_the_servers_of_rails_and_must_divide_the_ranks(tmp_path: Pat
     assert rows(run(tmp_path / "servers", keys, topology=RAILS)) == rows(named)
     for more, told in [
         ("", "needs the size of its groups"),
-        ("\nwithin = 3", "groups of 3 ranks, and there are 8"),
+        ("\nwithin = 3", "among 3 ranks first, and there are 8"),
         ("\nwithin = 0", "within"),
     ]:
         with pytest.raises(_core.ScenarioError, match=told):

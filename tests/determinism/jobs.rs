@@ -2,7 +2,7 @@
 //! begins when the one before has ended.
 use backwater_fabric::{Gate, JobSpec, Kind, Spec};
 use backwater_topology::generate;
-use backwater_traffic::generate::{Job, JobPart, Skew};
+use backwater_traffic::generate::{Groups, Job, JobPart, Skew};
 use backwater_traffic::trace::{Algorithm, Op, append, sort_with};
 use backwater_traffic::{Group, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -55,6 +55,22 @@ impl Case {
     }
 }
 
+fn groups() -> impl Strategy<Value = Option<Groups>> {
+    prop::sample::select(vec![None, Some((2, 1)), Some((2, 2)), Some((4, 1)), Some((3, 1))])
+        .prop_map(|groups| groups.map(|(size, stride)| Groups { size, stride }))
+}
+
+/// All ranks together where groups leave some over.
+fn fitting(part: JobPart, ranks: u32) -> JobPart {
+    match part {
+        JobPart::Collective { op, algorithm, bytes, experts, groups } => {
+            let groups = groups.filter(|groups| u64::from(ranks).is_multiple_of(groups.span()));
+            JobPart::Collective { op, algorithm, bytes, experts, groups }
+        }
+        part => part,
+    }
+}
+
 fn part() -> impl Strategy<Value = JobPart> {
     let kinds = prop::sample::select(vec![
         (Op::Allreduce, Algorithm::Ring),
@@ -65,11 +81,12 @@ fn part() -> impl Strategy<Value = JobPart> {
     ]);
     prop_oneof![
         2 => (0u64..20_000).prop_map(|ns| JobPart::Compute(Span::from_ns(ns))),
-        3 => (kinds, 1u64..40_000).prop_map(|((op, algorithm), bytes)| JobPart::Collective {
+        3 => (kinds, 1u64..40_000, groups()).prop_map(|((op, algorithm), bytes, groups)| JobPart::Collective {
             op,
             algorithm,
             bytes: Bytes::new(bytes),
             experts: None,
+            groups,
         }),
         1 => (1u64..40_000).prop_map(|bytes| JobPart::Write(Bytes::new(bytes))),
         1 => (1u64..40_000).prop_map(|bytes| JobPart::Read(Bytes::new(bytes))),
@@ -83,7 +100,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         ranks,
         // The hosts behind those of the ranks.
         storage: vec![vec![ranks, ranks + 1]; parts.len()],
-        parts,
+        parts: parts.into_iter().map(|part| fitting(part, ranks)).collect(),
         iterations,
         latency: Span::from_ns(latency),
         skew: Skew { ranks: vec![0], slower_ppm, later: Span::from_ns(later), drawn },

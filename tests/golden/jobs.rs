@@ -17,6 +17,7 @@ const REDUCE: JobPart = JobPart::Collective {
     algorithm: Algorithm::Ring,
     bytes: Bytes::new(2000),
     experts: None,
+    groups: None,
 };
 
 fn job(iterations: u32, skew: Skew) -> Job {

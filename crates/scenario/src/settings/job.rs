@@ -126,7 +126,7 @@ pub struct JobStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-maximum" = "1000s"))]
     pub compute: Option<Quantity<Span>>,
-    /// All ranks do a collective operation (docs/collectives.md).
+    /// All ranks do a collective operation (docs/collectives.md), or each group of them does its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collective: Option<CollectiveOp>,
     /// collective: payload; what of stands at each operation.
@@ -136,7 +136,16 @@ pub struct JobStep {
     /// collective: by which messages. Defaults as those of `kind = "collective"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<CollectiveAlgorithm>,
-    /// collective, algorithm = hierarchical: ranks of a group. Default topology rail: the GPUs of a server.
+    /// collective: ranks of a group. All groups do the operation at the same time, each on its own. Times `stride` it divides the
+    /// ranks of the job. Default all ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2, max = 65536))]
+    pub group: Option<u32>,
+    /// collective with `group`: distance between the ranks of a group. Default 1: neighbours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 32768))]
+    pub stride: Option<u32>,
+    /// collective, algorithm = hierarchical: neighbours that reduce among themselves first. Default topology rail: the GPUs of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub within: Option<u32>,

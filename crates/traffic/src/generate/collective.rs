@@ -59,12 +59,13 @@ impl Iterations {
     /// If there are more than [`MAX_FLOWS`] messages.
     pub fn program(&self, group: u16, seed: u64) -> Program {
         assert!(self.messages() <= MAX_FLOWS, "too many messages for a program");
+        let members: Vec<u32> = (0..self.ranks).collect();
         let collective = |number: u32| {
             let (after, delay) = match number.checked_sub(1) {
                 None => (Dependency::Start, Span::ZERO),
                 Some(before) => (Dependency::Done(before), self.latency + self.compute),
             };
-            let uneven = self.uneven(number, group, seed);
+            let uneven = self.uneven(number, &members, group, seed);
             Collective {
                 id: u64::from(number),
                 op: self.op,
@@ -79,7 +80,7 @@ impl Iterations {
         };
         let trace = Trace {
             ranks: self.ranks,
-            groups: vec![Ranks { id: 0, members: (0..self.ranks).collect() }],
+            groups: vec![Ranks { id: 0, members: members.clone() }],
             messages: Vec::new(),
             collectives: (0..self.times).map(collective).collect(),
             acts: Vec::new(),
@@ -95,32 +96,40 @@ impl Iterations {
         }
     }
 
-    /// Of an uneven one the bytes from each rank to each in an iteration, row by row; else nothing.
-    pub(super) fn uneven(&self, number: u32, group: u16, seed: u64) -> Vec<u64> {
+    /// Of an uneven one the bytes from each of its `members` to each in an iteration, row by row; else nothing.
+    pub(super) fn uneven(&self, number: u32, members: &[u32], group: u16, seed: u64) -> Vec<u64> {
         let Some(experts) = self.experts else { return Vec::new() };
-        let shares = self.shares(experts.gini, group, seed);
-        self.draw(experts.token, &shares, number, group, seed)
+        // Groups draw for themselves: none has a rank of another one.
+        let shares = self.shares(experts.gini, entity(group, u32::MAX - members[0]), seed);
+        self.draw(experts.token, &shares, number, (group, members), seed)
     }
 
     /// Which share of the tokens each rank's expert gets, summed up from the first on.
-    fn shares(&self, gini: f64, group: u16, seed: u64) -> Vec<f64> {
+    fn shares(&self, gini: f64, drawn_for: u64, seed: u64) -> Vec<f64> {
         let power = (1.0 + gini) / (1.0 - gini);
         let lorenz = |place: u32| libm::pow(f64::from(place) / f64::from(self.ranks), power);
         let mut places: Vec<u32> = (0..self.ranks).collect();
-        choose(&mut stream(seed, COLLECTIVE, entity(group, u32::MAX)), &mut places, self.ranks as usize);
+        choose(&mut stream(seed, COLLECTIVE, drawn_for), &mut places, self.ranks as usize);
         let shares = places.iter().map(|place| lorenz(place + 1) - lorenz(*place));
         shares.scan(0.0, |sum, share| (*sum += share, Some(*sum)).1).collect()
     }
 
     /// Bytes from each rank to each, row by row.
-    fn draw(&self, token: Bytes, shares: &[f64], number: u32, group: u16, seed: u64) -> Vec<u64> {
+    fn draw(
+        &self,
+        token: Bytes,
+        shares: &[f64],
+        number: u32,
+        (group, members): (u16, &[u32]),
+        seed: u64,
+    ) -> Vec<u64> {
         let n = self.ranks as usize;
         let mut bytes = vec![0; n * n];
         let all = shares.last().copied().unwrap_or(1.0);
-        for (rank, row) in (0..).zip(bytes.chunks_mut(n)) {
+        for (rank, row) in members.iter().zip(bytes.chunks_mut(n)) {
             // One stream for each rank, of which every iteration has a part of its own.
             let purpose = COLLECTIVE ^ (u64::from(number) + 1) << 32;
-            let mut random = stream(seed, purpose, entity(group, rank));
+            let mut random = stream(seed, purpose, entity(group, *rank));
             let mut left = self.size.get();
             while left > 0 {
                 let drawn = uniform(&mut random) * all;
@@ -229,8 +238,8 @@ mod tests {
     fn popular_experts_get_more_and_no_token_is_lost() {
         for wanted in [0.0, 0.15, 0.24, 0.5] {
             let case = experts(wanted);
-            let shares = case.shares(wanted, 0, 1);
-            let bytes = case.draw(Bytes::new(1000), &shares, 0, 0, 1);
+            let members: Vec<u32> = (0..16).collect();
+            let bytes = case.uneven(0, &members, 0, 1);
             assert!(bytes.chunks(16).all(|row| row.iter().sum::<u64>() == 2_000_000));
             let received: Vec<f64> =
                 (0..16).map(|to| bytes.iter().skip(to).step_by(16).sum::<u64>() as f64).collect();

@@ -1,4 +1,6 @@
 //! A job of ranks that goes through the same steps again and again: computing, collective operations, reading and writing storage.
+use std::ops::Range;
+
 use backwater_engine::stream;
 use backwater_units::{Bytes, Span};
 
@@ -15,7 +17,7 @@ use crate::trace::{
 pub enum JobPart {
     /// Every rank computes for so long.
     Compute(Span),
-    /// All ranks do a collective operation.
+    /// All ranks do a collective operation, or each group of them does its own.
     Collective {
         /// What it does.
         op: Op,
@@ -25,11 +27,36 @@ pub enum JobPart {
         bytes: Bytes,
         /// An all-to-all that is uneven.
         experts: Option<Experts>,
+        /// Who does it together; none: all ranks.
+        groups: Option<Groups>,
     },
     /// Every rank writes so much to a storage host, and waits for its answer.
     Write(Bytes),
     /// Every rank asks a storage host for so much, and waits for it.
     Read(Bytes),
+}
+
+/// Groups of ranks: those whose numbers leave the same rest by `stride` and have the same quotient by `size * stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// Ranks of a group.
+    pub size: u32,
+    /// Distance between the ranks of a group.
+    pub stride: u32,
+}
+
+impl Groups {
+    /// So many ranks in a row are as many whole groups as `stride` says.
+    pub fn span(self) -> u64 {
+        u64::from(self.size) * u64::from(self.stride)
+    }
+
+    /// The ranks of each group of `ranks`, which [`Groups::span`] divides.
+    fn members(self, ranks: u32) -> impl Iterator<Item = Vec<u32>> {
+        let Self { size, stride } = self;
+        let first = move |group: u32| group / stride * (size * stride) + group % stride;
+        (0..ranks / size).map(move |group| (0..size).map(|place| first(group) + place * stride).collect())
+    }
 }
 
 /// Ranks that are slower or later than the others.
@@ -118,7 +145,7 @@ const fn begins(rank: u32, after: Vec<Event>, delay: Span) -> Step {
 /// Ranks and their program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Ranks, at least 1; of a collective at least 2.
+    /// Ranks, at least 1; of a collective at least 2. All [`Groups`] divide them.
     pub ranks: u32,
     /// Storage hosts of each step that reads or writes: numbers from [`Job::ranks`] on; rank r has the one at place r, round and round.
     pub storage: Vec<Vec<u32>>,
@@ -140,7 +167,10 @@ impl Job {
     pub fn messages(&self) -> u64 {
         let of = |part: &JobPart| match part {
             JobPart::Compute(_) => 0,
-            JobPart::Collective { op, algorithm, .. } => algorithm.messages(*op, self.ranks.into()),
+            JobPart::Collective { op, algorithm, groups, .. } => {
+                let size = self.size(*groups);
+                algorithm.messages(*op, size.into()).saturating_mul((self.ranks / size).into())
+            }
             JobPart::Write(_) | JobPart::Read(_) => 2 * u64::from(self.ranks),
         };
         self.parts.iter().map(of).fold(0, u64::saturating_add).saturating_mul(self.iterations.into())
@@ -148,7 +178,13 @@ impl Job {
 
     /// Tokens that are drawn for uneven all-to-alls.
     pub fn tokens(&self) -> u64 {
-        self.parts.iter().filter_map(|part| self.uneven(part)).map(|of| of.tokens()).sum()
+        let of = |of: Iterations| of.tokens().saturating_mul((self.ranks / of.ranks).into());
+        self.parts.iter().filter_map(|part| self.uneven(part)).map(of).fold(0, u64::saturating_add)
+    }
+
+    /// Ranks that do a collective together.
+    fn size(&self, groups: Option<Groups>) -> u32 {
+        groups.map_or(self.ranks, |groups| groups.size)
     }
 
     /// The messages between the ranks of traffic entry `group`, and between them and storage hosts, and what they wait for.
@@ -158,9 +194,12 @@ impl Job {
     pub fn program(&self, group: u16, seed: u64) -> Program {
         assert!(self.messages() <= MAX_FLOWS, "too many messages for a program");
         let storage = self.storage.iter().flatten().max().map_or(self.ranks, |last| last + 1);
+        let mut groups = vec![Ranks { id: 0, members: (0..self.ranks).collect() }];
+        let together: Vec<Range<usize>> =
+            self.parts.iter().map(|part| self.add_groups(part, &mut groups)).collect();
         let mut trace = Trace {
             ranks: storage.max(self.ranks),
-            groups: vec![Ranks { id: 0, members: (0..self.ranks).collect() }],
+            groups,
             messages: Vec::new(),
             collectives: Vec::new(),
             acts: Vec::new(),
@@ -174,7 +213,8 @@ impl Job {
                 let last = iteration + 1 == self.iterations && usize::from(step) + 1 == self.parts.len();
                 let ends = if last { Finishes::Job } else { Finishes::Step };
                 let at = Part { iteration, step, ends };
-                self.add(part, at, &mut before, &mut trace, (group, seed));
+                let together = together[usize::from(step)].clone();
+                self.add((part, together), at, &mut before, &mut trace, (group, seed));
             }
         }
         match trace.expand_with(self.latency) {
@@ -183,9 +223,18 @@ impl Job {
         }
     }
 
+    /// Adds the groups of ranks that do a step together, unless all do; returns their places in the list.
+    fn add_groups(&self, part: &JobPart, groups: &mut Vec<Ranks>) -> Range<usize> {
+        let JobPart::Collective { groups: Some(of), .. } = part else { return 0..1 };
+        let first = groups.len();
+        let named = (first as u64..).zip(of.members(self.ranks));
+        groups.extend(named.map(|(id, members)| Ranks { id, members }));
+        first..groups.len()
+    }
+
     fn add(
         &self,
-        part: &JobPart,
+        (part, together): (&JobPart, Range<usize>),
         at: Part,
         before: &mut [Before],
         trace: &mut Trace,
@@ -200,22 +249,31 @@ impl Job {
                 }
             }
             JobPart::Collective { op, algorithm, bytes, .. } => {
-                let joins =
-                    before.iter().map(|(after, delay)| Ready { after: *after, delay: *delay, line: 0 });
                 let uneven = self.uneven(part);
-                trace.collectives.push(Collective {
-                    id: number,
-                    op,
-                    algorithm,
-                    bytes,
-                    uneven: uneven.map_or_else(Vec::new, |of| of.uneven(number as u32, group, seed)),
-                    group: 0,
-                    root: 0,
-                    joins: joins.collect(),
-                    line: 0,
-                });
-                trace.parts.collectives.push(at);
-                before.fill((Dependency::Done(trace.collectives.len() as u32 - 1), self.latency));
+                for ranks in together {
+                    let members = &trace.groups[ranks].members;
+                    let join = |rank: &u32| {
+                        let (after, delay) = before[*rank as usize];
+                        Ready { after, delay, line: 0 }
+                    };
+                    let draw = |of: Iterations| of.uneven(number as u32, members, group, seed);
+                    let done = trace.collectives.len() as u32;
+                    trace.collectives.push(Collective {
+                        id: done.into(),
+                        op,
+                        algorithm,
+                        bytes,
+                        uneven: uneven.map_or_else(Vec::new, draw),
+                        group: ranks as u32,
+                        root: 0,
+                        joins: members.iter().map(join).collect(),
+                        line: 0,
+                    });
+                    for rank in members {
+                        before[*rank as usize] = (Dependency::Done(done), self.latency);
+                    }
+                    trace.parts.collectives.push(at);
+                }
             }
             JobPart::Write(bytes) | JobPart::Read(bytes) => {
                 let written = matches!(part, JobPart::Write(_));
@@ -242,13 +300,15 @@ impl Job {
         }
     }
 
-    /// What draws the sizes of an uneven all-to-all.
+    /// What draws the sizes of an uneven all-to-all of a group.
     fn uneven(&self, part: &JobPart) -> Option<Iterations> {
-        let JobPart::Collective { op, algorithm, bytes, experts: Some(experts) } = *part else { return None };
+        let JobPart::Collective { op, algorithm, bytes, experts: Some(experts), groups } = *part else {
+            return None;
+        };
         Some(Iterations {
             op,
             algorithm,
-            ranks: self.ranks,
+            ranks: self.size(groups),
             size: bytes,
             times: self.iterations,
             latency: self.latency,
@@ -286,6 +346,7 @@ mod tests {
         algorithm: Algorithm::Ring,
         bytes: Bytes::new(4000),
         experts: None,
+        groups: None,
     };
 
     fn at(program: &Program, iteration: u32, step: u16, rank: u32) -> Vec<&Step> {
@@ -314,6 +375,88 @@ mod tests {
                 steps.iter().map(|step| step.ends()).filter(|ends| *ends != Finishes::Nothing).collect();
             assert_eq!(ends, [if iteration == 1 { Finishes::Job } else { Finishes::Step }]);
         }
+    }
+
+    #[test]
+    fn groups_are_neighbours_or_ranks_of_the_same_place() {
+        let of = |size, stride, ranks| Groups { size, stride }.members(ranks).collect::<Vec<_>>();
+        assert_eq!(of(4, 1, 8), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        assert_eq!(of(2, 4, 8), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(of(2, 2, 8), [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        // Data-parallel groups and stages of Megatron-LM with 2 tensor-parallel ranks and 4 stages among 16 (`initialize_model_parallel`).
+        let (data, stages) = (of(2, 2, 16), of(4, 4, 16));
+        assert_eq!(data[..4], [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        assert_eq!(data[4..], [[8, 10], [9, 11], [12, 14], [13, 15]]);
+        assert_eq!(stages, [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]);
+        // By their definition: equal rest by the stride, equal quotient by both.
+        for (size, stride) in [(2, 1), (3, 1), (2, 3), (3, 2), (6, 2), (2, 6), (12, 1)] {
+            let key = |rank: u32| (rank % stride, rank / (size * stride));
+            let mut seen: Vec<u32> = Vec::new();
+            for group in of(size, stride, 12) {
+                assert_eq!(group.len() as u32, size);
+                assert!(group.is_sorted() && group.iter().all(|rank| key(*rank) == key(group[0])));
+                seen.extend(group);
+            }
+            seen.sort_unstable();
+            assert_eq!(seen, (0..12).collect::<Vec<_>>());
+        }
+    }
+
+    fn among(part: JobPart, size: u32, stride: u32) -> JobPart {
+        let JobPart::Collective { op, algorithm, bytes, experts, .. } = part else { return part };
+        JobPart::Collective { op, algorithm, bytes, experts, groups: Some(Groups { size, stride }) }
+    }
+
+    #[test]
+    fn each_group_is_a_ring_of_its_own_and_a_group_of_all_is_the_job() {
+        let of = job(8, 2, vec![among(RING, 2, 2), RING, among(RING, 4, 1)]);
+        let program = of.program(7, 1);
+        // 2 (n - 1) messages of a rank: of 2, of 8 and of 4 ranks.
+        assert_eq!(of.messages(), 2 * 8 * (2 + 14 + 6));
+        assert_eq!(program.flows.len() as u64, of.messages());
+        for step in program.steps.iter().filter(|step| !step.starts.is_empty()) {
+            let (rank, part) = (step.rank, step.part.expect("every message is of a step"));
+            let next = match part.step {
+                0 => rank ^ 2,
+                1 => (rank + 1) % 8,
+                _ => rank / 4 * 4 + (rank + 1) % 4,
+            };
+            for flow in step.starts.iter().map(|flow| program.flows[*flow as usize]) {
+                assert_eq!((flow.src, flow.dst), (rank, next), "{part:?}");
+                assert_eq!(flow.bytes, Bytes::new(4000 / [2, 8, 4][usize::from(part.step)]));
+            }
+        }
+        let all = job(8, 2, vec![JobPart::Compute(Span::from_us(5)), among(RING, 8, 1)]);
+        assert_eq!(
+            all.program(7, 1),
+            job(8, 2, vec![JobPart::Compute(Span::from_us(5)), RING]).program(7, 1)
+        );
+    }
+
+    #[test]
+    fn each_group_of_experts_draws_its_own_tokens_and_loses_none() {
+        let experts = Some(Experts { token: Bytes::new(1000), gini: 0.24 });
+        let (op, algorithm, bytes) = (Op::Alltoall, Algorithm::Pairwise, Bytes::new(200_000));
+        let part = |groups| JobPart::Collective { op, algorithm, bytes, experts, groups };
+        let of = job(12, 1, vec![part(Some(Groups { size: 4, stride: 3 }))]);
+        assert_eq!(of.tokens(), 12 * 200);
+        // By the first rank of its group: what its members send each other, place by place.
+        let mut sent = vec![Vec::new(); 3];
+        for flow in of.program(0, 1).flows {
+            assert_eq!(flow.src % 3, flow.dst % 3);
+            sent[flow.src as usize % 3].push((flow.src / 3, flow.dst / 3, flow.bytes.get()));
+        }
+        assert!(sent.iter().all(|group| group.len() == 12));
+        let of_rank = |group: &[(u32, u32, u64)], rank| -> u64 {
+            group.iter().filter(|(from, ..)| *from == rank).map(|(.., bytes)| bytes).sum()
+        };
+        // All but what an expert keeps for itself.
+        assert!(sent.iter().all(|group| (0..4).all(|rank| of_rank(group, rank) <= 200_000)));
+        sent.iter_mut().for_each(|group| group.sort_unstable());
+        assert!(sent[0] != sent[1] && sent[1] != sent[2] && sent[0] != sent[2]);
+        // One group of all ranks is what they do without groups.
+        let all = job(12, 1, vec![part(Some(Groups { size: 12, stride: 1 }))]);
+        assert_eq!(all.program(0, 1), job(12, 1, vec![part(None)]).program(0, 1));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub use bursts::Bursts;
 pub use collective::{Experts, Iterations};
 pub use constant::Constant;
 pub use incast::Incast;
-pub use job::{Job, JobPart, Skew};
+pub use job::{Groups, Job, JobPart, Skew};
 pub use long_lived::LongLived;
 pub use message::Message;
 pub use mpi_io::{Arrivals, Hot, MpiIo, Placement};

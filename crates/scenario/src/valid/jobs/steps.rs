@@ -1,14 +1,14 @@
 //! The steps of a job.
 use backwater_topology::Network;
-use backwater_traffic::generate::{Job, JobPart};
-use backwater_traffic::trace::MAX_FLOWS;
+use backwater_traffic::generate::{Groups, Job, JobPart};
+use backwater_traffic::trace::{MAX_FLOWS, MAX_RANKS};
 
 use super::places::step_path;
 use super::skew;
 use crate::document::at;
 use crate::settings::{JobStep, Names, Steps};
 use crate::valid::Context;
-use crate::valid::workload::collective;
+use crate::valid::workload::collective::{self, Members};
 
 /// The storage hosts of each step of a job that reads or writes.
 pub(super) fn storage(context: &mut Context<'_>, network: &Network, index: usize) -> Vec<Option<Vec<u32>>> {
@@ -122,22 +122,62 @@ fn part(context: &mut Context<'_>, index: usize, number: usize, ranks: u32) -> O
         context.report(&path(Some("collective")), message, "only one rank", "raise ranks");
         return None;
     }
+    let groups = groups(context, index, number, ranks).ok()?;
     let title = format!("job.{}: ", job.name);
     let place = path(Some("algorithm"));
+    let members = groups.map_or(Members::Job(ranks), |groups| Members::Group(groups.size));
     let named =
-        collective::algorithm_of(context, (&place, &title), op, (step.algorithm, step.within), ranks)?;
+        collective::algorithm_of(context, (&place, &title), op, (step.algorithm, step.within), members)?;
     let given = (step.token, step.gini);
     let experts = collective::experts_of(context, (&path(None), &title), op, given).ok()?;
-    Some(JobPart::Collective { op: named.0, algorithm: named.1, bytes: size.0, experts })
+    Some(JobPart::Collective { op: named.0, algorithm: named.1, bytes: size.0, experts, groups })
+}
+
+/// The groups of a collective, if it has some.
+fn groups(context: &mut Context<'_>, index: usize, number: usize, ranks: u32) -> Result<Option<Groups>, ()> {
+    let job = &context.settings.job[index];
+    let step = &job.step[number];
+    let Some(size) = step.group else {
+        if step.stride.is_none() {
+            return Ok(None);
+        }
+        let message = format!("job.{}: stride is of groups, and step {number} has none", job.name);
+        let help = "add group = the number of ranks of a group, or remove this line";
+        context.report(&step_path(index, number, Some("stride")), message, "no groups here", help);
+        return Err(());
+    };
+    let groups = Groups { size, stride: step.stride.unwrap_or(1) };
+    if u64::from(ranks).is_multiple_of(groups.span()) {
+        return Ok(Some(groups));
+    }
+    // Whichever of the two keys can be changed alone.
+    let (key, of) = match (ranks.is_multiple_of(size), ranks.is_multiple_of(groups.stride)) {
+        (true, _) => ("stride", ranks / size),
+        (false, true) if groups.stride < ranks => ("group", ranks / groups.stride),
+        _ => ("group", ranks),
+    };
+    let least = if key == "group" { 2 } else { 1 };
+    let allowed: Vec<String> =
+        (least..=of).filter(|number| of.is_multiple_of(*number)).map(|number| number.to_string()).collect();
+    let strided = step.stride.map_or_else(String::new, |stride| format!(" with stride = {stride}"));
+    let message = format!("job.{}: {ranks} ranks do not divide into groups of {size}{strided}", job.name);
+    let even = (u64::from(ranks) / groups.span()).max(1) * groups.span();
+    let or = if even > MAX_RANKS.into() { String::new() } else { format!(", or ranks = {even}") };
+    let help = format!("take one of these{or}: group * stride divides the ranks of the job");
+    let label = format!("allowed: {}", allowed.join(", "));
+    context.report(&step_path(index, number, Some(key)), message, label, help);
+    Err(())
 }
 
 /// Keys that the kind of a step needs, and those that it has no use for.
 fn own_keys(context: &mut Context<'_>, index: usize, number: usize, kind: &'static str) -> Option<()> {
     let job = &context.settings.job[index];
-    let JobStep { size, algorithm, within, token, gini, to, from, .. } = &job.step[number];
+    let JobStep { size, algorithm, group, stride, within, token, gini, to, from, .. } = &job.step[number];
     let keys = [
         ("size", size.is_some(), "collective", true),
         ("algorithm", algorithm.is_some(), "collective", false),
+        ("group", group.is_some(), "collective", false),
+        ("stride", stride.is_some(), "collective", false),
         ("within", within.is_some(), "collective", false),
         ("token", token.is_some(), "collective", false),
         ("gini", gini.is_some(), "collective", false),

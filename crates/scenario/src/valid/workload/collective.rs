@@ -35,7 +35,8 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
     let hosts = placed(entry, hosts, *ranks, *placement, group, seed)?;
     let count = hosts.len() as u32;
     let (place, title) = (entry.path("algorithm"), format!("{}: ", entry.context.title(entry.index)));
-    let (op, algorithm) = algorithm_of(entry.context, (&place, &title), *op, (*algorithm, *within), count)?;
+    let named = (*algorithm, *within);
+    let (op, algorithm) = algorithm_of(entry.context, (&place, &title), *op, named, Members::Job(count))?;
     let (experts, latency, compute) = experts(entry)?;
     let (size, times) = (size.0, *iterations);
     let of = Iterations { op, algorithm, ranks: count, size, times, latency, compute, experts };
@@ -97,13 +98,45 @@ fn placed(
     place(ranks, &hosts, 1, order, group.id, seed)
 }
 
+/// Ranks that do a collective together.
+#[derive(Clone, Copy)]
+pub(in crate::valid) enum Members {
+    /// All that there are.
+    Job(u32),
+    /// So many of them.
+    Group(u32),
+}
+
+impl Members {
+    const fn number(self) -> u32 {
+        match self {
+            Self::Job(ranks) | Self::Group(ranks) => ranks,
+        }
+    }
+
+    /// The key that says how many they are.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Job(_) => "ranks",
+            Self::Group(_) => "group",
+        }
+    }
+
+    fn told(self) -> String {
+        match self {
+            Self::Job(ranks) => format!("there are {ranks}"),
+            Self::Group(ranks) => format!("a group has {ranks}"),
+        }
+    }
+}
+
 /// What is done and by which messages.
 pub(in crate::valid) fn algorithm_of(
     context: &mut Context<'_>,
     (path, title): (&[Step], &str),
     op: CollectiveOp,
     (algorithm, within): (Option<CollectiveAlgorithm>, Option<u32>),
-    ranks: u32,
+    members: Members,
 ) -> Option<(Op, Algorithm)> {
     let name = op;
     let op = match op {
@@ -135,16 +168,17 @@ pub(in crate::valid) fn algorithm_of(
         context.report(path, message, format!("one of {}", words.join(", ")), "or leave it out");
         return None;
     }
-    if let (Algorithm::Hierarchical(size), false) = (wanted, wanted.does(op, ranks as usize)) {
-        let message = format!("{title}groups of {size} ranks, and there are {ranks}");
+    let does = wanted.does(op, members.number() as usize);
+    if let (Algorithm::Hierarchical(size), false) = (wanted, does) {
+        let message = format!("{title}hierarchical among {size} ranks first, and {}", members.told());
         let help = "give a number that divides the number of ranks";
-        let key = if within.is_some() { "within" } else { "ranks" };
+        let key = if within.is_some() { "within" } else { members.key() };
         context.report(&beside(path, key), message, "does not divide", help);
         return None;
     }
-    if !wanted.does(op, ranks as usize) {
+    if !does {
         let message =
-            format!("{title}{} is for a power of two of ranks, and there are {ranks}", word(wanted));
+            format!("{title}{} is for a power of two of ranks, and {}", word(wanted), members.told());
         context.report(path, message, "not for so many", "take ring, or 2, 4, 8, … ranks");
         return None;
     }
@@ -163,7 +197,7 @@ fn group(context: &mut Context<'_>, (path, title): (&[Step], &str), within: Opti
     }
     if within.is_none() {
         let help = "give within = the number of ranks of a server";
-        let message = format!("{title}hierarchical needs the size of its groups");
+        let message = format!("{title}hierarchical needs within");
         context.report(path, message, "no servers here", help);
     }
     within

@@ -13,7 +13,7 @@ from backwater.common import quantities
 from backwater.errors import Exit
 from backwater.results import measures
 from backwater.view import summary
-from plain_star import DELAY, LATENCY, PS_PER_BYTE, message, scenario
+from plain_star import ALGORITHMS, DELAY, LATENCY, PACKET, PS_PER_BYTE, message, scenario
 
 US = 1_000_000
 
@@ -201,6 +201,169 @@ def test_every_message_is_named_by_step_iteration_and_rank(tmp_path: Path) -> No
     assert all(row["src"] == f"h{row['rank']}" for row in told.to_dicts())
 
 
+def ring(ranks: int, size: int) -> int:
+    """A ring all-reduce on the star: messages of an n-th of the size, one after the other."""
+    return 2 * (ranks - 1) * message(size // ranks) + (2 * ranks - 3) * LATENCY
+
+
+def reduce(size: int, keys: str) -> str:
+    return f'[[job.step]]\ncollective = "all-reduce"\nsize = "{size}B"\n{keys}\n'
+
+
+SIXTEEN = 'kind = "star"\nhosts = 16'
+
+
+@pytest.mark.parametrize("keys", ["group = 8", "group = 8\nstride = 2"])
+def test_a_group_of_eight_takes_what_eight_ranks_take_alone(tmp_path: Path, keys: str) -> None:
+    results = run(tmp_path, job("train", "", reduce(80_000, keys)), topology=SIXTEEN)
+    (train,) = jobs.of(results)
+    (step,) = train.steps
+    assert (train.ranks, step.group, step.time_ps) == (16, 8, ring(8, 80_000))
+    assert train.ideal_ps == step.ideal_ps == pytest.approx(ring(8, 80_000), rel=0.02)
+    assert step.algorithm_bps == pytest.approx(8e12 * 80_000 / ring(8, 80_000))
+    assert step.bus_bps == pytest.approx(8e12 * 80_000 / ring(8, 80_000) * 2 * 7 / 8)
+    # Each rank sends 2 (n - 1) messages to the next one of its group.
+    told = results.job_messages.join(results.flows.select("flow", pl.col("dst").cast(pl.String)), on="flow").collect()
+    assert told.group_by("rank").len()["len"].unique().to_list() == [14]
+    step_wide = 2 if "stride" in keys else 1
+    first = {row["rank"]: row["dst"] for row in told.to_dicts()}
+    assert (first[0], first[step_wide]) == (f"h{step_wide}", f"h{2 * step_wide}")
+
+
+def test_a_group_that_is_hierarchical_reduces_among_neighbours_of_the_group_first(tmp_path: Path) -> None:
+    # 8 ranks, 4 first: 3 rounds of quarters, one of eighths there and one back, 3 rounds of quarters.
+    keys = 'group = 8\nstride = 2\nalgorithm = "hierarchical"\nwithin = 4'
+    (train,) = jobs.of(run(tmp_path, job("train", "", reduce(80_000, keys)), topology=SIXTEEN))
+    assert train.time_ps == 6 * message(20_000) + 2 * message(10_000) + 7 * LATENCY
+    assert train.ideal_ps == pytest.approx(train.time_ps, rel=0.02)
+
+
+def test_tensor_parallel_groups_then_data_parallel_ones(tmp_path: Path) -> None:
+    steps = reduce(80_000, "group = 4") + reduce(160_000, "group = 2\nstride = 4")
+    (train,) = jobs.of(run(tmp_path, job("train", "iterations = 2", steps)))
+    tensor, data = train.steps
+    both = ring(4, 80_000) + LATENCY + ring(2, 160_000)
+    assert train.time_ps == 2 * both + LATENCY
+    assert train.ideal_ps == pytest.approx(train.time_ps, rel=0.02)
+    assert [tensor.group, tensor.stride, data.group, data.stride] == [4, 1, 2, 4]
+    assert data.what == "all-reduce of 160KB, ring, groups of 2 ranks, 4 apart"
+    assert data.bus_bps == data.algorithm_bps
+
+
+def test_a_group_does_not_wait_for_the_straggler_of_another_one(tmp_path: Path) -> None:
+    steps = '[[job.step]]\ncompute = "5us"\n' + reduce(80_000, "group = 4")
+    results = run(tmp_path, job("train", "straggler = { ranks = [1], slower = 1.2 }", steps))
+    ends = results.job_steps.filter(pl.col("step") == 1).group_by(pl.col("rank") // 4).agg(pl.col("end_ps").max())
+    assert sorted(ends.collect().rows()) == [(0, 6 * US + ring(4, 80_000)), (1, 5 * US + ring(4, 80_000))]
+    (train,) = jobs.of(results)
+    assert train.steps[1].time_ps == ring(4, 80_000)
+
+
+def test_a_group_of_all_ranks_is_the_job_without_groups(tmp_path: Path) -> None:
+    runs = [run(tmp_path, job("train", "", reduce(80_000, keys))).meta["digest"] for keys in ("", "group = 8")]
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_groups_are_the_same_on_any_number_of_threads(tmp_path: Path, threads: int) -> None:
+    leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
+    entries = job("train", "iterations = 2", reduce(80_000, "group = 4") + reduce(40_000, "group = 2\nstride = 4"))
+    digests = [
+        run(tmp_path, entries, f"run.threads={number}", topology=leaves).meta["digest"] for number in (1, threads)
+    ]
+    assert digests[0] == digests[1]
+
+
+def beyond(results: Results) -> int:
+    """Bytes that leaf switches send up to spines."""
+    names = results.ports.select("node", "peer", "sent_bytes").cast({"node": pl.String, "peer": pl.String}).collect()
+    assert any(node.startswith("spine") for node in names["node"])
+    return int(names.filter(pl.col("peer").str.starts_with("spine"))["sent_bytes"].sum())
+
+
+def test_groups_at_different_switches_do_not_slow_each_other(tmp_path: Path) -> None:
+    leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
+    both = run(tmp_path, job("train", "", reduce(80_000, "group = 4")), topology=leaves)
+    assert beyond(both) == 0
+    ends = both.job_steps.select("end_ps").collect()["end_ps"].unique().to_list()
+    assert ends == [ring(4, 80_000)]
+    # Every second rank: three messages at a time want to go up the one link.
+    apart = run(tmp_path, job("train", "", reduce(80_000, "group = 4\nstride = 2")), topology=leaves)
+    assert beyond(apart) > 0
+    assert (jobs.of(apart)[0].time_ps or 0) > ring(4, 80_000)
+
+
+def test_groups_of_one_place_in_all_servers_stay_on_their_rail(tmp_path: Path) -> None:
+    rails = 'kind = "rail"\nservers = 4\ngpus = 4'
+    along = run(tmp_path, job("train", "", reduce(80_000, "group = 4\nstride = 4")), topology=rails)
+    assert beyond(along) == 0
+    assert jobs.of(along)[0].time_ps == ring(4, 80_000)
+    # Numbered along the rails, those of a rail are neighbours.
+    keys = 'placement = "rails"'
+    neighbours = run(tmp_path, job("train", keys, reduce(80_000, "group = 4")), topology=rails)
+    assert beyond(neighbours) == 0
+    assert jobs.of(neighbours)[0].time_ps == ring(4, 80_000)
+    across = run(tmp_path, job("train", "", reduce(80_000, "group = 4")), topology=rails)
+    # In a server every message changes rails: 6 rounds of a quarter of the size by 16 ranks.
+    assert beyond(across) >= 16 * 6 * 20_000
+
+
+def test_the_time_and_the_ideal_of_groups_are_those_of_the_slowest_one(tmp_path: Path) -> None:
+    leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
+    # h0 and h1 are at one switch; between h2 and h4 are two links more.
+    entry = job("train", 'placement = ["h0", "h1", "h2", "h4"]', reduce(80_000, "group = 2"))
+    results = run(tmp_path, entry, topology=leaves)
+    far = 2 * (message(40_000) + 2 * PACKET * PS_PER_BYTE + 2 * DELAY) + LATENCY
+    ends = results.job_steps.sort("rank").select("end_ps").collect()["end_ps"].to_list()
+    assert ends == [ring(2, 80_000), ring(2, 80_000), far, far]
+    (step,) = jobs.of(results)[0].steps
+    assert step.time_ps == far
+    assert step.ideal_ps == pytest.approx(far, abs=8)
+
+
+def test_a_step_takes_what_its_slowest_group_takes_though_another_one_begins_last(tmp_path: Path) -> None:
+    leaves = 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 4'
+    keys = 'placement = ["h0", "h1", "h2", "h4"]\nstraggler = { ranks = [0, 1], later = "50us" }'
+    results = run(
+        tmp_path, job("train", keys, '[[job.step]]\ncompute = "5us"\n' + reduce(80_000, "group = 2")), topology=leaves
+    )
+    far = 2 * (message(40_000) + 2 * PACKET * PS_PER_BYTE + 2 * DELAY) + LATENCY
+    step = jobs.of(results)[0].steps[1]
+    # The near group is the last one to begin and to end; the far one takes longer.
+    assert step.time_ps == far
+    assert step.algorithm_bps == step.bus_bps == pytest.approx(8e12 * 80_000 / far)
+
+
+def by(op: str, algorithm: str, size: str, groups: str) -> str:
+    """A step; a hierarchical one has parts of two."""
+    within = "within = 2" if algorithm == "hierarchical" else ""
+    return f'[[job.step]]\ncollective = "{op}"\nalgorithm = "{algorithm}"\nsize = "{size}"\n{groups}\n{within}\n'
+
+
+@pytest.mark.parametrize(("op", "algorithm", "size"), ALGORITHMS)
+@pytest.mark.parametrize("groups", ["group = 4", "group = 4\nstride = 2", "group = 2\nstride = 4"])
+def test_alone_in_a_star_groups_take_their_ideal(
+    tmp_path: Path, op: str, algorithm: str, size: str, groups: str
+) -> None:
+    (train,) = jobs.of(run(tmp_path, job("train", "", by(op, algorithm, size, groups))))
+    assert train.time_ps == pytest.approx(train.ideal_ps, abs=8)
+
+
+@pytest.mark.parametrize(("op", "algorithm", "size"), ALGORITHMS)
+@pytest.mark.parametrize("groups", ["group = 4\nstride = 3", "group = 2\nstride = 2", "group = 6"])
+def test_no_group_is_faster_than_its_ideal_in_a_network_of_several_tiers(
+    tmp_path: Path, op: str, algorithm: str, size: str, groups: str
+) -> None:
+    if (op, algorithm, groups) == ("all-gather", "recursive-doubling", "group = 6"):
+        pytest.skip("for powers of two")
+    topology = 'kind = "clos"\npods = 2\nleaves = 2\nhosts-per-leaf = 3\noversubscription = [3, 2]'
+    entry = job("train", 'placement = "random"', by(op, algorithm, size, groups))
+    (train,) = jobs.of(run(tmp_path, entry, topology=topology))
+    (step,) = train.steps
+    assert step.ideal_ps is not None
+    assert 0 < step.ideal_ps <= step.time_ps + 12
+
+
 @pytest.mark.parametrize(
     ("entries", "says"),
     [
@@ -226,6 +389,27 @@ def test_every_message_is_named_by_step_iteration_and_rank(tmp_path: Path) -> No
             ["has rank 2 of it, and is its storage"],
         ),
         (job("a", 'placement = "rails"'), ["this network has no rails"]),
+        (
+            job("a", "", reduce(8000, "group = 3")),
+            ["8 ranks do not divide into groups of 3", "allowed: 2, 4, 8", "or ranks = 6"],
+        ),
+        (
+            job("a", "", reduce(8000, "group = 2\nstride = 3")),
+            ["8 ranks do not divide into groups of 2 with stride = 3", "allowed: 1, 2, 4", "or ranks = 6"],
+        ),
+        (job("a", "", reduce(8000, "group = 8\nstride = 4")), ["allowed: 1", "or ranks = 32"]),
+        (job("a", "", reduce(8000, "group = 3\nstride = 4")), ["allowed: 2", "or ranks = 12"]),
+        (job("a", "", reduce(8000, "group = 1")), ["group = 1", "2"]),
+        (job("a", "", reduce(8000, "stride = 2")), ["stride is of groups, and step 0 has none", "add group ="]),
+        (job("a", "", '[[job.step]]\ncompute = "1us"\ngroup = 2\n'), ["group is of collective", "step 0 is compute"]),
+        (
+            job("a", "ranks = 4", '[[job.step]]\nwrite = "1KB"\nto = "h7"\ngroup = 2\nstride = 2\n'),
+            ["group is of collective, and step 0 is write", "stride is of collective, and step 0 is write"],
+        ),
+        (
+            job("a", "", reduce(8000, 'group = 4\nalgorithm = "hierarchical"\nwithin = 3')),
+            ["among 3 ranks first, and a group has 4"],
+        ),
         (job("a") + job("a", "share = true"), ['another job is named "a", too']),
         (job("a", 'delay = "50us"'), ["after is not given", "without effect"]),
         (job("a", "straggler = { ranks = [], slower = 2 }"), ["straggler.ranks names no rank"]),

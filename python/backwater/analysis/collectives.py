@@ -120,7 +120,7 @@ def of(results: Results, alone: Mapping[str, Results] | None = None) -> list[Mea
         entry, scenario = entries[name], results.meta["scenario"]
         op, size = entry["op"], quantities.parse_size(str(entry["size"]).replace(" ", ""))
         algorithm = entry.get("algorithm") or DEFAULTS[op]
-        flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name)
+        flows = results.flows.filter(pl.col("traffic").cast(pl.String) == name).with_columns(group=pl.lit(0))
         nics = rates(results, flows)
         n = nics.height
         rate = int(nics.select(pl.col("rate").min()).item())
@@ -178,7 +178,10 @@ def ideal(
     what: tuple[str, str, int, int, int],
     rates: pl.DataFrame,
 ) -> float | None:
-    """What the messages of a collective take at best, in picoseconds; `entry` has `host-latency` and `iterations`."""
+    """What the messages of a collective take at best, in picoseconds; `entry` has `host-latency` and `iterations`.
+
+    The `group` of `flows` is that of the ranks that do it together, `n` each; all groups do it at once.
+    """
     _, algorithm, n, *_ = what
     if scenario["packet"].get("padded"):
         return None
@@ -188,14 +191,15 @@ def ideal(
     between = (len(one_by_one) - 1) * host
     # All ranks send and receive in each step, so that the chains of messages share them out: some chain has the mean.
     even = algorithm in ("ring", "pairwise", "hierarchical") or (algorithm.endswith("doubling") and n.bit_count() == 1)
-    alone = flows.select("size_bytes", "ideal_fct_ps").collect()
-    if alone.is_empty():
-        return None
+    took = pl.col("ideal_fct_ps").cast(pl.Float64)
     if even:
-        chain = float(alone["ideal_fct_ps"].sum()) / n / iterations
+        longest = took.sum() / n / iterations
     else:
-        sent = sorted(zip(alone["size_bytes"].to_list(), alone["ideal_fct_ps"].to_list(), strict=True))
-        chain = float(sum(min((took for of, took in sent if of >= size), default=0) for size in one_by_one))
+        longest = pl.sum_horizontal(*(took.filter(pl.col("size_bytes") >= size).min() for size in one_by_one))
+    chains = flows.group_by("group").agg(chain=longest)
+    chain: float | None = chains.select(pl.col("chain").max()).collect().item()
+    if chain is None:
+        return None
     busiest = busiest_ps(scenario["packet"], flows, rates, iterations)
     return max(chain + between, busiest + (between if even else 0))
 

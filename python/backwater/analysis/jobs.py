@@ -26,7 +26,8 @@ class StepMeasured:
     """A step of a job, on average over the iterations.
 
     Its time is from the begin of the last rank that begins it to the end of the last one that is done. So the times of
-    steps do not overlap, and those of all iterations add up to that of the job.
+    steps do not overlap, and those of all iterations add up to that of the job. Of groups it is the time of the slowest
+    one: they are not in step with each other.
     """
 
     step: int
@@ -42,6 +43,9 @@ class StepMeasured:
     algorithm_bps: float | None
     bus_bps: float | None
     bus_percent_of_line_rate: float | None
+    #: Ranks that do a collective together, and how far apart they are.
+    group: int | None = None
+    stride: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,13 +129,28 @@ def _times(results: Results | None, job: Mapping[str, Any]) -> dict[int, float]:
     if results is None or not results.has("job_steps"):
         return {}
     rows = _of_job(results.job_steps, job["name"]).collect()
-    return {int(number): _time(own) for (number,), own in rows.group_by("step")}
+    return {int(number): _time(own, job["step"][int(number)]) for (number,), own in rows.group_by("step")}
 
 
-def _time(rows: pl.DataFrame) -> float:
-    """From the last rank that begins a step to the last one that is done with it, on average over the iterations."""
+def _time(rows: pl.DataFrame, step: Mapping[str, Any]) -> float:
+    """From the last rank of a group that begins a step to the last that is done with it, on average over iterations."""
     took = pl.col("end_ps").max().cast(pl.Int64) - pl.col("start_ps").max().cast(pl.Int64)
-    return float(rows.group_by("iteration").agg(took=took).select(pl.col("took").mean()).item())
+    groups = rows.with_columns(group=_group(step)).group_by("iteration", "group").agg(took=took)
+    slowest = groups.group_by("iteration").agg(pl.col("took").max())
+    return float(slowest.select(pl.col("took").mean()).item())
+
+
+def _group(step: Mapping[str, Any]) -> pl.Expr:
+    """The first rank of the group that a `rank` belongs to; 0 if all are one group."""
+    if step.get("group") is None:
+        return pl.lit(0)
+    rank, stride = pl.col("rank").cast(pl.Int64), _stride(step)
+    span = int(step["group"]) * stride
+    return rank // span * span + rank % stride
+
+
+def _stride(step: Mapping[str, Any]) -> int:
+    return int(step.get("stride") or 1)
 
 
 def _steps(
@@ -139,7 +158,8 @@ def _steps(
 ) -> list[StepMeasured]:
     """Each step; `beside` are the number of ranks, and the times of steps when the job is alone."""
     ranks, alone = beside
-    flows = results.flows.join(_of_job(results.job_messages, job["name"]).select("flow", "step"), on="flow")
+    messages = _of_job(results.job_messages, job["name"]).select("flow", "step", "rank")
+    flows = results.flows.join(messages, on="flow")
     found = []
     for number, step in enumerate(job["step"]):
         own = rows.filter(pl.col("step") == number)
@@ -148,8 +168,9 @@ def _steps(
         elapsed = pl.col("elapsed_ps").cast(pl.Int64)
         each = own.group_by("iteration").agg(mean=elapsed.mean(), slowest=elapsed.max())
         mean, slowest = each.select(pl.col("mean").mean(), pl.col("slowest").mean()).row(0)
-        mine = flows.filter(pl.col("step") == number)
-        made = StepMeasured(number, "", _time(own), mean, slowest, None, alone.get(number), None, None, None, None)
+        mine = flows.filter(pl.col("step") == number).with_columns(group=_group(step))
+        time = _time(own, step)
+        made = StepMeasured(number, "", time, mean, slowest, None, alone.get(number), None, None, None, None)
         if (compute := step.get("compute")) is not None:
             least = float(quantities.parse_time(str(compute)))
             found.append(replace(made, what=f"compute {compute}", ideal_ps=least))
@@ -173,9 +194,10 @@ def _collective(
     algorithm = keys.get("algorithm") or collectives.DEFAULTS[op]
     rates = collectives.rates(results, flows)
     entry = {"host-latency": job["host-latency"], "iterations": job["iterations"]}
-    group = collectives.within(results.meta["scenario"], keys)
-    ideal = collectives.ideal(results.meta["scenario"], entry, flows, (op, algorithm, ranks, size, group), rates)
-    whole, factor = collectives.bandwidth(op, ranks, size)
+    n, stride = int(keys.get("group") or ranks), _stride(keys)
+    within = collectives.within(results.meta["scenario"], keys)
+    ideal = collectives.ideal(results.meta["scenario"], entry, flows, (op, algorithm, n, size, within), rates)
+    whole, factor = collectives.bandwidth(op, n, size)
 
     def algorithmic(time: float | None) -> float | None:
         return 8e12 * whole / time if time else None
@@ -183,14 +205,18 @@ def _collective(
     here, alone = algorithmic(made.time_ps), algorithmic(made.alone_ps)
     bus = None if here is None else here * factor
     line = int(rates.select(pl.col("rate").min()).item())
+    apart = f", {stride} apart" if stride > 1 else ""
+    groups = f", groups of {n} ranks{apart}" if n < ranks else ""
     return replace(
         made,
-        what=f"{op} of {keys['size']}, {algorithm}",
+        what=f"{op} of {keys['size']}, {algorithm}{groups}",
         ideal_ps=ideal,
         algorithm_bps=here,
         bus_bps=bus,
         bus_percent_of_line_rate=None if bus is None else 100 * bus / line,
         alone_bus_bps=None if alone is None else alone * factor,
+        group=n,
+        stride=stride,
     )
 
 

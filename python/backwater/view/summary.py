@@ -153,7 +153,8 @@ def _job(job: Mapping[str, Any]) -> str:
 
 def _step(step: Mapping[str, Any]) -> str:
     if step.get("collective") is not None:
-        return f"{step['collective']} of {step['size']}"
+        groups = f" in groups of {step['group']}" if step.get("group") is not None else ""
+        return f"{step['collective']} of {step['size']}{groups}"
     return next(f"{what} {step[what]}" for what in ("compute", "write", "read") if step.get(what) is not None)
 
 
@@ -211,8 +212,8 @@ def _steps(found: Sequence[jobs.Measured]) -> dict[str, Any]:
     table = _table(
         "Steps of jobs",
         "step|time|ideal|alone|bus bandwidth",
-        "From the last rank that begins a step to the last one that is done, mean over iterations. Bus bandwidth: of "
-        "NCCL-tests, with its part of the line rate.",
+        "From the last rank that begins a step to the last one that is done, mean over iterations; of groups the "
+        "slowest one. Bus bandwidth: of NCCL-tests, with its part of the line rate.",
     )
     for job in found:
         for step in job.steps:

@@ -260,6 +260,25 @@ def _program(made: Draw, rng: Random) -> None:
     made.add({"name": "program", "kind": "program", "file": "ring.program", **_queue_pair(made)})
 
 
+def _job(made: Draw, rng: Random) -> None:
+    """Ranks that do a collective together, then in groups."""
+    ranks = rng.randint(2, made.hosts)
+    pairs = [
+        (size, stride) for size in range(2, ranks + 1) for stride in range(1, ranks) if ranks % (size * stride) == 0
+    ]
+    size, stride = rng.choice(pairs)
+    ops = ["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "moe-all-to-all", "broadcast"]
+    steps: list[dict[str, Any]] = [
+        {"collective": rng.choice(ops), "size": rng.choice(["2KB", "7KB", "64KB"])} for _ in range(2)
+    ]
+    steps[1] |= {"group": size, "stride": stride}
+    placement = rng.choice(["packed", "spread", "random"])
+    straggler = {"random": 1, "later": "3us"}
+    made.scenario["job"] = [
+        {"name": "job", "ranks": ranks, "placement": placement, "iterations": 2, "straggler": straggler, "step": steps}
+    ]
+
+
 # Settings.
 
 
@@ -423,5 +442,6 @@ _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] =
     "connection": (0.25, "pfc credits hpc isolation", _connection),
     "tight": (0.4, "pfc lossless-put", _tight),
     "samples": (0.4, _ANY, _samples),
+    "job": (0.25, "pfc credits hpc isolation", _job),
 }
 _TRAFFIC = list(_FEATURES)[: list(_FEATURES).index("slow-host")]

@@ -12,6 +12,7 @@ from backwater.scenario import placement, practice
 from backwater.scenario.practice import Advice
 from backwater.scenario.scenario import Scenario
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 STAR = """[topology]
 kind = "star"
 hosts = 8
@@ -113,6 +114,18 @@ def test_what_is_advised_keeps_the_rule() -> None:
     assert advised
     again = looked(*broken, *advised)
     assert all(again[rule].good for rule, one in looked(*broken).items() if not one.good)
+
+
+@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.toml")), ids=lambda file: file.stem)
+def test_whoever_follows_the_advice_has_a_scenario_that_runs_and_comes_to_an_end_of_it(file: Path) -> None:
+    scenario, settings = Scenario.load(file), list[str]()
+    for _ in range(4):
+        # Raises ScenarioError where advice makes a scenario that is refused.
+        advised = [text for one in practice.check(scenario, settings) for text in one.set]
+        if not advised:
+            return
+        settings += advised
+    raise AssertionError(f"after four rounds there is still {advised}")
 
 
 def test_the_command_prints_rules_and_has_a_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,7 +105,7 @@ class Grid:
         return [place for place, point in self.points.items() if point.mean <= PLATEAU * self.best < math.inf]
 
     @cached_property
-    def advised(self) -> Place | None:
+    def candidate(self) -> Place | None:
         """Of the plateau the point with the fewest PAUSEs; of those alike the one nearest to what is set now."""
         if not self.plateau:
             return None
@@ -115,10 +115,22 @@ class Grid:
         return min(self.plateau, key=lambda place: (self.points[place].mean_pauses, far[place]))
 
     @cached_property
+    def advised(self) -> Place | None:
+        """That point, if the seeds tell its time or its PAUSEs from those of now; else what is set now."""
+        if self.candidate is None or self._is_told_apart(self.candidate):
+            return self.candidate
+        return self.now
+
+    @property
+    def others(self) -> int:
+        """How many points are held against what is set now: an interval allows for so many looks."""
+        return max(1, sum(not point.refused for point in self.points.values()) - 1)
+
+    @cached_property
     def cliff(self) -> Cliff | None:
         """The steepest step between neighbours, if one is steep and its seeds agree."""
         found = None
-        for a, b in self._neighbours():
+        for a, b in self._neighbours:
             good, bad = sorted((a, b), key=lambda place: self.points[place].mean)
             low, high = self.points[good].mean, self.points[bad].mean
             if math.isinf(low):
@@ -128,17 +140,26 @@ class Grid:
                 found = Cliff(good, bad, ratio)
         return found
 
+    def _is_told_apart(self, place: Place) -> bool:
+        """Whether time or PAUSEs are less than now in more than chance; one seed tells nothing of chance."""
+        gain = self.gain(place)
+        if gain is None or gain.half_width is None or gain.low > 0:
+            return True
+        there, now = self.points[place].pauses, self.points[self.now].pauses
+        return estimate([b - a for a, b in zip(there, now, strict=True)], among=self.others).low > 0
+
     def settings(self, place: Place) -> tuple[str, ...]:
         """What is set at a point, as ``--set`` takes it."""
         return tuple(text for axis, step in zip(self.axes, place, strict=True) for text in axis.steps[step])
 
     def gain(self, place: Place) -> Estimate | None:
-        """By how many percent the objective is less there than now, over the seeds."""
-        return _less(self.points[place].values, self.points[self.now].values)
+        """By how many percent the objective is less there than now, over the seeds, as one of all points."""
+        return _less(self.points[place].values, self.points[self.now].values, self.others)
 
     def gain_of(self, job: str, place: Place) -> Estimate | None:
         """The same of the time of a job."""
-        return _less(self.points[place].times.get(job, ()), self.points[self.now].times.get(job, ()))
+        there, now = (self.points[one].times.get(job, ()) for one in (place, self.now))
+        return _less(there, now, self.others)
 
     def estimate(self, place: Place) -> Estimate | None:
         """The objective at a point."""
@@ -146,11 +167,19 @@ class Grid:
         return None if whole is None else estimate(whole, "slowdown" if self.objective != "time" else "time_ps")
 
     def _apart(self, good: Place, bad: Place) -> bool:
-        """Whether every seed has it worse at the second point."""
-        values = zip(self.points[good].values, self.points[bad].values, strict=True)
-        return self.points[bad].whole is None or all(a is not None and b is not None and a < b for a, b in values)
+        """Whether the second point is worse in more than chance, among all pairs of neighbours."""
+        first, second = self.points[good].whole, self.points[bad].whole
+        if first is None or second is None:
+            return second is None
+        steps = [math.log(b / a) for a, b in zip(first, second, strict=True) if a > 0 < b]
+        found = estimate(steps, among=len(self._neighbours)) if steps else None
+        return found is None or found.half_width is None or found.low > 0
 
-    def _neighbours(self) -> Iterator[tuple[Place, Place]]:
+    @cached_property
+    def _neighbours(self) -> list[tuple[Place, Place]]:
+        return list(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[Place, Place]]:
         for place in self.points:
             for axis in range(len(place)):
                 other = (*place[:axis], place[axis] + 1, *place[axis + 1 :])
@@ -169,12 +198,12 @@ def _mean(whole: Sequence[float] | None) -> float:
     return math.inf if whole is None else math.fsum(whole) / len(whole)
 
 
-def _less(there: Sequence[float | None], now: Sequence[float | None]) -> Estimate | None:
-    """By how many percent values are less than others, seed by seed."""
+def _less(there: Sequence[float | None], now: Sequence[float | None], among: int) -> Estimate | None:
+    """By how many percent values are less than others, seed by seed, where so many are looked at."""
     first, second = _whole(there), _whole(now)
     if first is None or second is None:
         return None
-    return estimate([100 * (1 - a / b) if b else 0.0 for a, b in zip(first, second, strict=True)])
+    return estimate([100 * (1 - a / b) if b else 0.0 for a, b in zip(first, second, strict=True)], among=among)
 
 
 def shown(grid: Grid, value: float) -> str:
@@ -236,6 +265,10 @@ def _what(grid: Grid, place: Place) -> str:
 
 def _how_much(grid: Grid, place: Place) -> str:
     if place == grid.now:
+        if grid.candidate is not None and grid.candidate != place:
+            seeds, points = len(grid.points[place].values), len(grid.points)
+            told = f"{seeds} seeds do not tell {_settings(grid, grid.candidate)} from it, among {points} points"
+            return f"{told}: --seeds takes more."
         better = f"{100 * (1 - grid.best / grid.points[place].mean):.1f}"
         return f"Nothing on this grid is {'better' if better == '0.0' else f'more than {better} % better'}."
     gain = grid.gain(place)
@@ -243,7 +276,7 @@ def _how_much(grid: Grid, place: Place) -> str:
         return "What is set now does not come to its end."
     before = quantities.count(grid.points[grid.now].mean_pauses)
     if gain.half_width is not None and gain.low <= 0 <= gain.high:
-        return f"The seeds do not tell it from what is set now, which has {before} PAUSEs."
+        return f"The seeds do not tell its time from that of now, but now there are {before} PAUSEs."
     return f"That is {_compared(gain)}, with {before} PAUSEs."
 
 
@@ -278,7 +311,7 @@ def lines(grid: Grid) -> list[str]:
             times = f"is {grid.cliff.ratio:.2f} times as large" if math.isfinite(grid.cliff.ratio) else "never ends"
         made.append(f"Cliff: from {good} to {bad} it {times}.")
     elif len(grid.points) > 1:
-        made.append(f"Cliff: none; no step is more than {100 * (CLIFF - 1):.0f} % with every seed.")
+        made.append(f"Cliff: none; no step is more than {100 * (CLIFF - 1):.0f} % and more than chance.")
     refused = [place for place, point in grid.points.items() if point.refused]
     if refused:
         points = "1 point" if len(refused) == 1 else f"{len(refused)} points"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -130,7 +130,18 @@ class _Looked:
 
 def check(scenario: Scenario, overrides: Sequence[str] = ()) -> list[Advice]:
     """Every rule that is about a scenario, those that it does not keep first; raises ScenarioError for a wrong one."""
-    return of(scenario.resolve(overrides), json.loads(scenario.read(overrides).topology()))
+    found = of(scenario.resolve(overrides), json.loads(scenario.read(overrides).topology()))
+    return [_that_runs(scenario, overrides, one) for one in found]
+
+
+def _that_runs(scenario: Scenario, overrides: Sequence[str], advice: Advice) -> Advice:
+    """The same without settings that this network refuses, such as memory that its headroom fills."""
+    try:
+        scenario.resolve((*overrides, *advice.set))
+    except _core.ScenarioError as error:
+        why = str(error).splitlines()[0].partition(": ")[2]
+        return replace(advice, set=(), told=f"{advice.told}; {', '.join(advice.set)} alone is refused here: {why}")
+    return advice
 
 
 def of(settings: Mapping[str, Any], facts: Mapping[str, Any]) -> list[Advice]:
@@ -297,7 +308,8 @@ def _buffer(looked: _Looked) -> Iterator[Advice]:
         f"ports have links, {quantities.size(buffer / len(ports))} each"
     )
     source = f"presets of switches: {low:.3g} to {high:.3g} µs of the rate of all ports (docs/reference/presets.md)"
-    new = round(carries / 8e6 * math.sqrt(low * high))
+    # The nearer end of what is published: other thresholds may lean on what there is.
+    new = math.ceil(carries / 8e6 * min(max(has, low), high))
     yield Advice("buffer per port", good, told, source, () if good else (f"switch.buffer={new}B",))
 
 

@@ -248,7 +248,7 @@ def test_groups_are_the_servers_of_rails_and_must_divide_the_ranks(tmp_path: Pat
     named = run(tmp_path / "named", f"{keys}\nwithin = {GPUS}", topology=RAILS)
     assert rows(run(tmp_path / "servers", keys, topology=RAILS)) == rows(named)
     for more, told in [
-        ("", "needs the size of its groups"),
+        ("", "hierarchical needs within"),
         ("\nwithin = 3", "among 3 ranks first, and there are 8"),
         ("\nwithin = 0", "within"),
     ]:

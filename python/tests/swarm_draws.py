@@ -29,11 +29,11 @@ TRACE = """backwater-trace 1
 ranks {ranks}
 collective 1 allreduce bytes {size} algorithm ring
 """
-#: A controller of the user's: it halves at a CNP and rises every 20 us.
+#: A controller of the user's: it halves at a CNP and rises with each packet and every 20 us. Some draws have no CNPs.
 CONTROLLER = """import backwater as bw
 
 
-@bw.congestion_control(state={"seen": int}, on=["cnp"])
+@bw.congestion_control(state={"seen": int}, on=["send", "cnp"])
 def halve(flow, event):
     if event.kind == bw.CNP:
         flow.rate_bps = max(1e9, flow.rate_bps / 2)
@@ -362,9 +362,9 @@ def _own_function(made: Draw, rng: Random) -> bool | None:
         if len(made.scenario["traffic"]) < 2 or not fit:
             return False
         rng.choice(fit)["cc"] = own
-        return None
-    made.scenario["cc"] = own
-    _switch(made)["detector"] = {"kind": "red"}
+    else:
+        made.scenario["cc"] = own
+        _switch(made)["detector"] = {"kind": "red"}
     return None
 
 

@@ -36,7 +36,9 @@ def _tables(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _marks(scenario: Mapping[str, Any]) -> bool:
-    return bool(scenario["switch"]["detector"]["kind"] != "none")
+    """Whether switches may mark packets: a detector does, and congestion isolation has marks of its own."""
+    switch = scenario["switch"]
+    return bool(switch["detector"]["kind"] != "none" or (switch.get("isolation") or {}).get("kind", "none") != "none")
 
 
 def _events(cc: Mapping[str, Any], scenario: Mapping[str, Any]) -> int:

@@ -452,7 +452,9 @@ mod tests {
         };
         // All but what an expert keeps for itself.
         assert!(sent.iter().all(|group| (0..4).all(|rank| of_rank(group, rank) <= 200_000)));
-        sent.iter_mut().for_each(|group| group.sort_unstable());
+        for group in &mut sent {
+            group.sort_unstable();
+        }
         assert!(sent[0] != sent[1] && sent[1] != sent[2] && sent[0] != sent[2]);
         // One group of all ranks is what they do without groups.
         let all = job(12, 1, vec![part(Some(Groups { size: 12, stride: 1 }))]);

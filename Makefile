@@ -139,16 +139,7 @@ bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against th
 # learnt in fuzz/corpus.
 fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
 	@export PATH="$(CURDIR)/$(CARGO_BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
-	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; for target in $(FUZZ_TARGETS); do \
-	  mkdir -p fuzz/corpus/$$target; seeds=$$(ls -d fuzz/seeds/$$target 2>/dev/null); words=; \
-	  case $$target in scenario) seeds="$$seeds scenarios"; words=-dict=fuzz/scenario.dict;; \
-	    overrides) words=-dict=fuzz/scenario.dict;; \
-	    testbed) seeds=dataplane/examples;; trace) seeds="$$seeds scenarios/traces";; esac; \
-	  cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target $$seeds -- $$words \
-	    -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 $(FUZZ_FLAGS) > "$$log" 2>&1 \
-	    || { cat "$$log"; echo "$$target: broken, see above" >&2; exit 1; }; \
-	  echo "$$target: $$(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$$log") inputs in $(FUZZ_SECONDS) s, none broke it"; \
-	done
+	printf '%s\n' $(FUZZ_TARGETS) | xargs -P "$$(nproc)" -I{} fuzz/run.sh {} $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 	@dataplane/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 
 lint: $(STAMPS)/test $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences

@@ -71,7 +71,7 @@ def test_every_command_takes_names_that_are_patterns(capsys: pytest.CaptureFixtu
     Path("s[w].toml").write_text(_SWEEP.format(file), encoding="utf-8")
     assert cli.main(["sweep", "s[w].toml", "--out", str(out / "s*"), "--cache", "cache[*]"]) in (0, 4)
     assert cli.main(["sweep", "s[w].toml", "--out", str(out / "s*"), "--cache", "cache[*]"]) in (0, 4)
-    assert "1 runs: 1 from the cache" in capsys.readouterr().err
+    assert "1 run: 1 from the cache" in capsys.readouterr().err
 
 
 #: Of ASCII (ESC), of ISO 6429 (CSI), and one that turns the direction of writing.

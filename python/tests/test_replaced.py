@@ -23,3 +23,12 @@ def test_what_schemes_set_themselves_and_the_user_replaces_is_named() -> None:
 def test_what_no_scheme_sets_or_sets_alike_is_no_news() -> None:
     assert _told("run.seed=3", only=("none", "ci")) == []
     assert _told("cc.kind=none", only=("none", "ci")) == []
+
+
+def test_schemes_that_have_the_same_settings_are_named() -> None:
+    # What makes them differ is replaced by one value for all.
+    found = schemes.of(Scenario.load(ISOLATION), ("switch.isolation.kind=none", "switch.detector.kind=none"), ())
+    (first, *_) = schemes.alike(found)
+    assert first.startswith("none and ")
+    assert first.endswith(" have the same settings: their numbers are equal")
+    assert schemes.alike(schemes.of(Scenario.load(ISOLATION), (), ())) == []

@@ -58,7 +58,7 @@ def alike(found: Sequence[Scheme]) -> list[str]:
     for scheme in found:
         resolved = scheme.scenario.resolve(scheme.overrides)
         settings = {key: value for key, value in resolved.items() if key != "scheme"}
-        groups.setdefault(json.dumps([settings, str(scheme.scenario.base_dir)]), []).append(scheme.label)
+        groups.setdefault(json.dumps([settings, str(scheme.scenario.base_dir)]), []).append(scheme.name or scheme.label)
     return [
         f"{' and '.join(names)} have the same settings: their numbers are equal"
         for names in groups.values()

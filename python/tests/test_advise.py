@@ -40,6 +40,16 @@ def test_the_point_with_the_fewest_pauses_of_the_plateau_is_advised() -> None:
     assert "31.8 % less than now" in findings.sentence(found)
 
 
+def test_a_best_point_at_the_end_of_what_was_tried_is_said() -> None:
+    found = grid([[[200, 201], [150, 151], [100, 101]], [[200, 201], [150, 151], [100, 101]]], [[9, 9, 9], [9, 9, 9]])
+    assert found.advised == (2, 0)
+    assert [line for line in findings.lines(found) if line.startswith("Edge")] == [
+        "Edge: ECN kmin–kmax 4 is the last that was tried, and further on it may be better: --steps takes more."
+    ]
+    inside = grid([[[200, 201], [150, 151], [151, 152]], [[100, 101], [100, 101], [100, 101]]], [[9, 9, 9], [9, 9, 9]])
+    assert inside.advised == (1, 1)
+
+
 def test_the_cliff_is_the_steepest_step_between_neighbours() -> None:
     found = grid([[[200, 202], [150, 152], [100, 102]], [[101, 101], [103, 103], [180, 180]]], [[9, 9, 9], [5, 2, 0]])
     cliff = found.cliff

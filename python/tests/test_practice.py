@@ -179,6 +179,14 @@ def test_a_ring_of_packed_ranks_leaves_its_rail_at_every_hop(keys: str, kept: bo
         assert placement.leaving(meta["scenario"], meta["network"]) == ["train"]
 
 
+def test_a_job_whose_groups_are_servers_is_not_told_to_place_its_ranks_along_rails() -> None:
+    # Ranks of a group would then be in several servers: another job.
+    text = RAILS.replace('size = "1MB"', 'size = "1MB"\ngroup = 4')
+    (found,) = [one for one in practice.check(Scenario(text, "rails.toml", Path()), ()) if one.rule == "rings on rails"]
+    assert (found.good, found.set) == (False, ())
+    assert "better written as compute" in found.told
+
+
 def test_only_rings_are_looked_at() -> None:
     assert not _leaving(RAILS.replace('size = "1MB"', 'size = "1MB"\nalgorithm = "tree"'))
     assert not _leaving(RAILS.replace("all-reduce", "all-to-all"))

@@ -312,11 +312,22 @@ def lines(grid: Grid) -> list[str]:
         made.append(f"Cliff: from {good} to {bad} it {times}.")
     elif len(grid.points) > 1:
         made.append(f"Cliff: none; no step is more than {100 * (CLIFF - 1):.0f} % and more than chance.")
+    made += _edges(grid)
     refused = [place for place, point in grid.points.items() if point.refused]
     if refused:
         points = "1 point" if len(refused) == 1 else f"{len(refused)} points"
         made.append(f"{points} cannot be run, such as {_labels(grid, refused[0])}.")
     return made
+
+
+def _edges(grid: Grid) -> Iterator[str]:
+    """Along which axes the best point is the last that was tried."""
+    if grid.candidate is None or grid.candidate == grid.now:
+        return
+    for axis, step in zip(grid.axes, grid.candidate, strict=True):
+        if step in (0, len(axis.steps) - 1) and step != axis.now:
+            far = f"{axis.name} {axis.labels[step]}"
+            yield f"Edge: {far} is the last that was tried, and further on it may be better: --steps takes more."
 
 
 def _counted(grid: Grid) -> Iterator[str]:

@@ -63,10 +63,16 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
 
 def _rings(meta: Mapping[str, Any]) -> list[Remark]:
     """Rings that cross a spine at every hop where rails would keep them."""
-    told = 'every hop of its ring goes from rail to rail by a spine, as NVLink is not simulated; placement = "rails"'
+    told = "every hop of a ring of it goes from rail to rail by a spine, as NVLink is not simulated"
+    rails, compute = 'placement = "rails" numbers its ranks along the rails', "write what stays in a server as compute"
+    scenario = meta["scenario"]
     return [
-        Remark("note", "ring-leaves-rail", f"job {name}: {told} numbers its ranks along the rails")
-        for name in placement.leaving(meta["scenario"], meta.get("network"))
+        Remark(
+            "note",
+            "ring-leaves-rail",
+            f"job {name}: {told}; {compute if placement.grouped(scenario, name) else rails}",
+        )
+        for name in placement.leaving(scenario, meta.get("network"))
     ]
 
 

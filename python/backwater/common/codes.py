@@ -140,7 +140,7 @@ _OF_COMMANDS = (
         "note",
         "Every hop of a job's ring goes from rail to rail, and so by a spine.",
         "NVLink joins GPUs of a server and is not simulated: a ring that uses it leaves a server on its rail.",
-        'Set placement = "rails" in the job, or hosts on one rail.',
+        'Set placement = "rails" or hosts on one rail; with groups write what stays in a server as compute.',
     ),
     Code(
         "hosts-taken",

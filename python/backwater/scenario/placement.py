@@ -21,6 +21,12 @@ def leaving(settings: Mapping[str, Any], network: Mapping[str, Any] | None) -> l
     return [job["name"] for job in settings.get("job", []) if _leaves(job, hosts)]
 
 
+def grouped(settings: Mapping[str, Any], name: str) -> bool:
+    """Whether steps of a job are of groups of its ranks: other places of its ranks make other groups of hosts."""
+    jobs = settings.get("job", [])
+    return any(step.get("group") for job in jobs if job["name"] == name for step in job.get("step") or ())
+
+
 def taken(
     settings: Mapping[str, Any], network: Mapping[str, Any] | None, has: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str, list[str]]]:

@@ -331,7 +331,11 @@ def _rails(looked: _Looked) -> Iterator[Advice]:
     told = "rings of jobs stay on their rails"
     if found:
         told = f"every hop of a ring of {', '.join(found)} goes from rail to rail by a spine; NVLink is not simulated"
-    yield Advice("rings on rails", not found, told, source, tuple(f"job.{name}.placement=rails" for name in found))
+    groups = [name for name in found if placement.grouped(looked.settings, name)]
+    if groups:
+        told += f"; what groups of {', '.join(groups)} do within a server is better written as compute"
+    what = tuple(f"job.{name}.placement=rails" for name in found if name not in groups)
+    yield Advice("rings on rails", not found, told, source, what)
 
 
 #: Those that need no distances.

@@ -166,6 +166,28 @@ def test_a_report_of_a_changed_tree_or_of_runs_of_several_commits_says_so(
         assert all(told in (folder / name).read_text() for name in texts)
 
 
+@pytest.mark.usefixtures("papers")
+def test_runs_of_a_command_that_was_killed_keep_their_commit(
+    fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(provenance, "tree", lambda: provenance.Tree("0123456789ab", changed=False))
+    with monkeypatch.context() as once:
+        # After the runs nothing is written any more.
+        once.setattr("backwater.papers.run_costs.learn", killed)
+        with pytest.raises(Killed):
+            main(["reproduce", "demo"])
+    ran = len(fake_core.ran)
+    assert main(["reproduce", "demo"]) == Exit.OK
+    assert len(fake_core.ran) == ran
+    assert "not recorded" not in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("papers", "fake_core")
 def test_the_report_on_a_part_leaves_that_on_the_whole_and_says_when_it_is_quick() -> None:
     root = Path("results/reproduce/demo")

@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from backwater.common import atomic_files
-from backwater.experiments.executor import Outcome
+from backwater.experiments.executor import Job
 
 FILE = "commits.json"
 _CHANGED = " with changes that are not committed"
@@ -47,12 +47,13 @@ def tree() -> Tree | None:
     return Tree(commit, bool(changes))
 
 
-def learn(root: Path, outcomes: Sequence[Outcome]) -> None:
-    """Remember of which commit these runs are."""
-    done = [one.job.out.name for one in outcomes if one.summary is not None and one.error is None and one.job.out]
+def note(root: Path, jobs: Iterable[Job]) -> None:
+    """Remember of which commit these runs will be: before they begin, as what ends them may leave no time for it."""
+    begun = [job.out.name for job in jobs if job.out]
     now = tree()
-    if done and now is not None:
-        known = _read(root) | dict.fromkeys(done, str(now))
+    if begun and now is not None:
+        known = _read(root) | dict.fromkeys(begun, str(now))
+        root.mkdir(parents=True, exist_ok=True)
         atomic_files.write_text(root / FILE, json.dumps(known, indent=1) + "\n")
 
 

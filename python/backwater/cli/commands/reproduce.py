@@ -13,7 +13,8 @@ from backwater.cli.commands.missing import run_missing
 from backwater.cli.options import AtLeastOne, Flag, Format, Json, Width, Words
 from backwater.common import terminal
 from backwater.errors import Exit, UsageError, require_folder
-from backwater.experiments.executor import Outcome
+from backwater.experiments.batch import Batch
+from backwater.experiments.executor import Job, Outcome
 from backwater.papers import paper, paper_figure, provenance, report, run_costs
 from backwater.papers import reproduce as machinery
 from backwater.papers.manifest import Manifest
@@ -81,16 +82,17 @@ def reproduce(
     timing, known = Timing(), run_costs.read(root, quick=quick)
     with timing.phase("planning"):
         first = machinery.plan_first(figures, profiles, seeds, root, quick=quick)
+    provenance.note(root, missing(first))
     with timing.phase("runs"):
         outcomes = do(run_costs.expected(first, known), jobs, "runs that settle values for others", quiet=json_)
     with timing.phase("planning"):
         made = machinery.plan(figures, profiles, seeds, root, quick=quick, first=first)
     if not any(outcome.interrupted for outcome in outcomes):
+        provenance.note(root, missing(made))
         with timing.phase("runs"):
             outcomes += do(run_costs.expected(made, known), jobs, "runs", quiet=json_)
     timing.ran(outcomes)
     run_costs.learn(root, known, outcomes, quick=quick)
-    provenance.learn(root, outcomes)
     folder = root / _part(figure, profile, seeds, quick=quick)
     names = tuple(item.name for item in figures)
     manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
@@ -119,6 +121,11 @@ def _part(figure: Sequence[str] | None, profile: str, seeds: int | None, *, quic
         *(["quick"] if quick else []),
     ]
     return "-".join(parts)
+
+
+def missing(made: Reproduction) -> list[Job]:
+    """The runs of a plan that no earlier call has finished."""
+    return Batch(list(made.jobs.values()), made.kept).missing()
 
 
 def do(made: Reproduction, jobs: int | None, what: str, *, quiet: bool) -> list[Outcome]:

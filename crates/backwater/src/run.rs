@@ -161,6 +161,7 @@ impl Run {
         let ends = FinalRecords {
             ports: simulation.ports(),
             switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
+            drops: if plan.has(TableId::DropCounts) { simulation.drop_counts() } else { Vec::new() },
             blocked: if plan.has(TableId::Blocked) { simulation.blocked() } else { Vec::new() },
             ranks: simulation.ranks(),
         };

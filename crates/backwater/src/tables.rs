@@ -1,7 +1,7 @@
 //! The tables that a run may write, and what of them is known before it starts.
 use crate::collectives::Collectives;
 use crate::jobs;
-use backwater_fabric::{Overflow, ProbeSpec, Queueing, Spec};
+use backwater_fabric::{ProbeSpec, Queueing, Spec};
 use backwater_probe::{Demand, Plan, PlanError, TableId};
 use backwater_scenario::{ScenarioError, ValidScenario};
 use backwater_traffic::trace::Finishes;
@@ -61,6 +61,9 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     if spec.switch.queueing == Queueing::Input {
         demands.push(known(TableId::Blocked, of_ports(spec.network.port_count())));
     }
+    if spec.loses() {
+        demands.push(Demand { table: TableId::DropCounts, rows: None });
+    }
     if !spec.jobs.is_empty() {
         let ended = spec.steps.iter().filter(|step| step.ends() != Finishes::Nothing).count();
         demands.push(known(TableId::JobMessages, jobs::count(spec)));
@@ -90,7 +93,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         (TableId::Puts, puts.contains(&true)),
         (TableId::Streams, *streams),
         (TableId::Endpoints, *endpoints),
-        (TableId::Drops, *drops && spec.switch.overflow != Overflow::Stop),
+        (TableId::Drops, *drops && spec.loses()),
         (TableId::Frames, !frames.is_empty()),
         (TableId::Throttle, *throttle),
         (TableId::ThrottleStates, *throttle_states),

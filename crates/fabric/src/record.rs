@@ -3,6 +3,7 @@ use backwater_units::{Bytes, Rate, Span, Time};
 
 mod delivery;
 mod dependency;
+mod drops;
 mod frame;
 mod isolation;
 mod job;
@@ -12,10 +13,11 @@ mod throttle;
 
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
 pub use dependency::{Dependency, DependencyRecord};
+pub use drops::{DropCount, DropReason, DropRecord};
 pub use frame::{FrameKind, FrameRecord};
 pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
 pub use job::JobRecord;
-pub use put::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
+pub use put::{EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
 pub use rank::{RankRecord, TimingRecord};
 pub use throttle::{ThrottleRecord, ThrottleStateRecord};
 
@@ -297,7 +299,7 @@ pub struct PortRecord {
     pub ce_marks: u64,
     /// UE marks set here.
     pub ue_marks: u64,
-    /// Packets of this priority that a switch dropped here for want of room.
+    /// Packets of this priority that were dropped here, for whatever reason.
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: Bytes,

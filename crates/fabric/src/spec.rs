@@ -245,6 +245,13 @@ pub enum Overflow {
     },
 }
 
+impl Spec {
+    /// Whether anything may be dropped in the network.
+    pub fn loses(&self) -> bool {
+        self.switch.overflow != Overflow::Stop
+    }
+}
+
 /// A switch: queueing, switching and flow control can be combined freely.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {

@@ -447,8 +447,13 @@ class Results:
 
     @property
     def drops(self) -> pl.LazyFrame:
-        """One row per packet that a switch dropped."""
+        """One row per packet that was dropped, and why."""
         return self.table("drops")
+
+    @property
+    def drop_counts(self) -> pl.LazyFrame:
+        """Packets dropped by port, priority and reason: totals over the run, of a run that may lose packets."""
+        return self.table("drop_counts")
 
     @property
     def frames(self) -> pl.LazyFrame:

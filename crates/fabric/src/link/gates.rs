@@ -85,9 +85,6 @@ pub(crate) struct Gate {
     pauses: u32,
     ce_marks: u32,
     ue_marks: u32,
-    /// What came for this queue and was dropped.
-    dropped_packets: u64,
-    dropped_bytes: u64,
     /// An expiry timer is in the heap.
     armed: bool,
 }
@@ -102,20 +99,9 @@ impl Gate {
         }
     }
 
-    /// A packet for the queue is dropped.
-    pub(crate) fn count_drop(&mut self, size: u16) {
-        self.dropped_packets += 1;
-        self.dropped_bytes += u64::from(size);
-    }
-
     /// Packets marked CE and UE.
     pub(crate) const fn marks(&self) -> (u32, u32) {
         (self.ce_marks, self.ue_marks)
-    }
-
-    /// Packets and bytes dropped.
-    pub(crate) const fn drops(&self) -> (u64, u64) {
-        (self.dropped_packets, self.dropped_bytes)
     }
 
     /// How often it has been closed.

@@ -1,5 +1,6 @@
 //! The two ends of a link: the egress port with its queues, the gates that hold classes back, PFC and credits.
 pub(crate) mod credits;
+pub(crate) mod drops;
 pub(crate) mod egress;
 pub(crate) mod extensions;
 pub(crate) mod gates;

@@ -12,6 +12,7 @@ use backwater_units::{Bytes, Time};
 use crate::ctx::Ctx;
 use crate::isolation_counts::IsolationCounts;
 use crate::link::credits::Credits;
+use crate::link::drops::Drops;
 use crate::link::egress::{Egress, pick};
 use crate::link::extensions::Extensions;
 use crate::link::gates::Gate;
@@ -162,6 +163,8 @@ pub(crate) struct Ports {
     /// Under credits: what each port may send and has to tell.
     pub(super) credits: Option<Box<Credits>>,
     isolation_counts: IsolationCounts,
+    /// What was lost here.
+    pub(super) drops: Drops,
 }
 
 const NO_WAKE: u64 = u64::MAX;
@@ -199,6 +202,7 @@ impl Ports {
             sampled,
             credits: None,
             isolation_counts: IsolationCounts::default(),
+            drops: Drops::new(),
         };
         this.prepare_links(network, world);
         this

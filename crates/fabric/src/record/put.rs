@@ -1,4 +1,4 @@
-//! PUT streams and the receive queues of hosts: packet by packet, in periods, and what was dropped.
+//! PUT streams and the receive queues of hosts: packet by packet, and in periods.
 use backwater_units::{Bytes, Span, Time};
 
 /// What happened to a packet of a PUT stream, or to the stream itself.
@@ -168,23 +168,4 @@ pub struct EndpointRecord {
     pub peak: Bytes,
     /// Time for which the host held back its upstream port, by PAUSE or for want of credits; of several classes the sum.
     pub paused_upstream: Span,
-}
-
-/// A switch dropped a packet because its egress queue had no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DropRecord {
-    /// When.
-    pub time: Time,
-    /// Node index of the switch.
-    pub node: u32,
-    /// The egress port that the packet wanted.
-    pub port: u16,
-    /// Priority.
-    pub priority: u8,
-    /// Flow index.
-    pub flow: u32,
-    /// Whether it was data; else a control frame of the flow, such as an ACK.
-    pub data: bool,
-    /// Low 15 bits of the packet's sequence number in its PUT stream, or of the one that the frame is about.
-    pub seq: u32,
 }

@@ -6,7 +6,7 @@ use backwater_units::{Bytes, Span, Time};
 
 use crate::nic::host::Host;
 use crate::node::FabricNode;
-use crate::record::{BlockedRecord, FlowRecord, PortRecord, RankRecord, SwitchRecord};
+use crate::record::{BlockedRecord, DropCount, FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use crate::simulation::Simulation;
 use crate::simulation::ideal::{Ideal, Ways};
 use crate::world::World;
@@ -142,6 +142,11 @@ impl Simulation {
         records
     }
 
+    /// One record per port, priority and reason for which something was dropped there.
+    pub fn drop_counts(&self) -> Vec<DropCount> {
+        self.engine.nodes().iter().flat_map(|node| node.ports().drop_counts(&self.world)).collect()
+    }
+
     /// One record per node, port and priority in use.
     pub fn ports(&self) -> Vec<PortRecord> {
         let now = self.engine.now().as_ps();
@@ -179,6 +184,7 @@ fn port_record(
             (u64::from(peak), pauses_sent)
         }
     };
+    let (dropped_packets, dropped_bytes) = ports.dropped(number, class);
     PortRecord {
         node: ports.node(),
         port: number,
@@ -194,8 +200,8 @@ fn port_record(
         paused,
         ce_marks: u64::from(gate.marks().0),
         ue_marks: u64::from(gate.marks().1),
-        dropped_packets: gate.drops().0,
-        dropped_bytes: Bytes::new(gate.drops().1),
+        dropped_packets,
+        dropped_bytes: Bytes::new(dropped_bytes),
         in_state,
     }
 }

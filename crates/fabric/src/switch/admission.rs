@@ -4,6 +4,7 @@ use backwater_engine::Post;
 
 use crate::ctx::Ctx;
 use crate::packet::Packet;
+use crate::record::DropReason;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::violation::What;
 use crate::world::World;
@@ -82,7 +83,9 @@ impl Chassis {
     #[cold]
     fn no_room<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         if cx.world.most_at_port.is_some() {
-            self.drop_packet(packet, out, cx);
+            let at_port = self.port_takes(out, packet, cx.world);
+            let reason = if at_port { DropReason::Memory } else { DropReason::PortBuffer };
+            self.drop_packet(packet, out, reason, cx);
             return;
         }
         let size = u64::from(packet.size);

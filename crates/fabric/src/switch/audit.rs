@@ -51,7 +51,7 @@ impl Chassis {
             .map(|at| self.waiting(fabric, at).filter(own).count() as u64)
             .sum::<u64>();
         let sent: u64 = ports.queues().iter().map(Queue::sent_packets).sum();
-        let dropped: u64 = (0..ports.queues().len()).map(|at| ports.gate(at).drops().0).sum();
+        let dropped = ports.all_dropped();
         if ports.packet_hops() != sent + waiting + dropped {
             return Err(format!(
                 "{} packets came in, {sent} were sent, {dropped} dropped and {waiting} wait",

@@ -8,6 +8,7 @@ use backwater_engine::{Class, Key, Post, Window};
 
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
 use crate::switch::chassis::Chassis;
 use crate::world::World;
 
@@ -95,7 +96,7 @@ impl Chassis {
                 let code = self.depart(out, packet, cx);
                 self.ports.transmit(out, packet, code, cx);
             } else if !self.port_takes(out, packet, cx.world) {
-                self.drop_packet(packet, out, cx);
+                self.drop_packet(packet, out, DropReason::PortBuffer, cx);
             } else {
                 self.memory.keep(packet, cx.world.lossless);
                 self.ports.enqueue(out, packet);

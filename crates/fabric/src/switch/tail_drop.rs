@@ -3,11 +3,10 @@
 //! What is asked is the room at the instant of the arrival: of the egress port, for all priorities but the control one, and of
 //! the packet memory, for all. A packet in transmission takes no room, nor does one that finds its port idle.
 use backwater_engine::Post;
-use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::packet::Packet;
-use crate::record::DropRecord;
+use crate::record::DropReason;
 use crate::switch::chassis::Chassis;
 use crate::world::World;
 
@@ -23,24 +22,15 @@ impl Chassis {
         }
     }
 
-    /// There is no room for a packet that is to leave by `out`: it is gone.
+    /// A packet that was to leave by `out` is gone.
     #[cold]
-    pub(crate) fn drop_packet<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
-        self.ports.extensions_mut().take(packet);
-        let at = self.ports.at(out, packet.class);
-        self.ports.gate_mut(at).count_drop(packet.size);
-        if cx.world.drops {
-            let record = DropRecord {
-                time: Time::from_ps(packet.time),
-                node: self.ports.node(),
-                port: out,
-                priority: cx.world.classes.priority(packet.class),
-                flow: packet.flow,
-                data: packet.is_data(),
-                seq: packet.number(),
-            };
-            self.ports.records_mut().drops.push(record);
-            cx.post.recorded(1);
-        }
+    pub(crate) fn drop_packet<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        reason: DropReason,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.ports.drop_packet(packet, out, reason, cx);
     }
 }

@@ -6,6 +6,7 @@ mod collective;
 mod common;
 mod delivery;
 mod dependency;
+mod drops;
 mod events;
 mod frame;
 mod isolation;
@@ -68,8 +69,11 @@ pub enum TableId {
     Streams,
     /// Receive queues of hosts, by sampling period.
     Endpoints,
-    /// Packets that switches dropped.
+    /// Packets that were dropped.
     Drops,
+    /// How many were dropped, by port and reason.
+    #[serde(rename = "drop_counts")]
+    DropCounts,
     /// Frames that chosen ports sent.
     Frames,
     /// What ranks measured.
@@ -95,7 +99,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -116,6 +120,7 @@ impl TableId {
         Self::Streams,
         Self::Endpoints,
         Self::Drops,
+        Self::DropCounts,
         Self::Frames,
         Self::Timings,
         Self::Collectives,
@@ -150,6 +155,7 @@ impl TableId {
             Self::Streams => "streams",
             Self::Endpoints => "endpoints",
             Self::Drops => "drops",
+            Self::DropCounts => "drop_counts",
             Self::Frames => "frames",
             Self::Timings => "timings",
             Self::Collectives => "collectives",
@@ -250,6 +256,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Drops => {
                 type $Record = backwater_fabric::record::DropRecord;
+                $body
+            }
+            $crate::columns::TableId::DropCounts => {
+                type $Record = backwater_fabric::record::DropCount;
                 $body
             }
             $crate::columns::TableId::Frames => {

@@ -1,8 +1,8 @@
-//! Tables of PUT traffic: streams packet by packet and by period, receive queues of hosts, drops at switches.
-use super::common::{flow, node, node_index, period_end, period_start, port, port_index, priority, time_ps};
+//! Tables of PUT traffic: streams packet by packet and by period, receive queues of hosts.
+use super::common::{flow, node, node_index, period_end, period_start, priority, time_ps};
 use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
-use backwater_fabric::record::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamRecord};
+use backwater_fabric::record::{EndpointRecord, PutEvent, PutRecord, StreamRecord};
 use backwater_units::Time;
 
 /// Words of `PutRecord::event`, in the order of [`backwater_fabric::record::PutEvent`].
@@ -228,36 +228,5 @@ impl Table for EndpointRecord {
     ];
     fn time(&self) -> Option<Time> {
         Some(self.end)
-    }
-}
-
-impl Table for DropRecord {
-    const ID: TableId = TableId::Drops;
-    const DOC: &'static str =
-        "One row per packet that a switch dropped because its egress queue had no room.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        time_ps("When it was dropped.", |r| r.time.as_ps()),
-        node(|r| r.node),
-        port(|r| (r.node, r.port)),
-        node_index(|r| r.node),
-        port_index(|r| r.port),
-        priority(|r| r.priority),
-        flow(|r| r.flow),
-        column("traffic", "name", "Name of the flow's traffic entry.", Take::FlowTraffic(|r| r.flow)),
-        column(
-            "data",
-            "flag",
-            "Whether it was data; else a control frame of the flow, such as an ACK.",
-            Take::Bool(|r| r.data),
-        ),
-        column(
-            "seq",
-            "index",
-            "Sequence number of the packet in its stream, or of the one that the frame is about, modulo 32768.",
-            Take::U32(|r| r.seq),
-        ),
-    ];
-    fn time(&self) -> Option<Time> {
-        Some(self.time)
     }
 }

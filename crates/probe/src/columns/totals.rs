@@ -246,7 +246,7 @@ impl Table for PortRecord {
         column(
             "dropped_packets",
             "count",
-            "Packets that the switch dropped here for want of room.",
+            "Packets that were dropped here, for whatever reason.",
             Take::U64(|r| r.dropped_packets),
         ),
         column("dropped_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.dropped_bytes.get())),

@@ -1,7 +1,9 @@
 //! Tables of PUT traffic hold what their records say, and null where a number means nothing.
 use crate::common::{numbers, texts};
 use crate::tables::write;
-use backwater_fabric::record::{DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
+use backwater_fabric::record::{
+    DropReason, DropRecord, EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord,
+};
 use backwater_units::{Bytes, Span, Time};
 
 const STREAM: StreamId = StreamId { src: 0, dst: 1, priority: 3, kind: 0 };
@@ -92,8 +94,17 @@ fn a_receive_queue_and_a_drop_are_named_by_their_host_and_their_port() {
         (numbers(&table, "peak_bytes"), numbers(&table, "holding_ps")),
         (vec![Some(10_560)], vec![Some(5)])
     );
-    let drop =
-        DropRecord { time: Time::from_ps(3), node: 2, port: 1, priority: 3, flow: 1, data: true, seq: 4 };
+    let drop = DropRecord {
+        time: Time::from_ps(3),
+        node: 2,
+        port: 1,
+        priority: 3,
+        reason: DropReason::PortBuffer,
+        flow: 1,
+        data: true,
+        seq: 4,
+    };
     let table = write(dir.path(), &[drop]);
+    assert_eq!(texts(&table, "reason")[0].as_str(), "port-buffer");
     assert_eq!((texts(&table, "port")[0].as_str(), texts(&table, "traffic")[0].as_str()), ("T->R", "incast"));
 }

@@ -1,0 +1,70 @@
+//! What a node drops: counted by port, class and reason, and recorded one by one where that is asked for.
+use std::collections::BTreeMap;
+
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use crate::ctx::Ctx;
+use crate::link::ports::Ports;
+use crate::packet::Packet;
+use crate::record::{DropCount, DropReason, DropRecord};
+use crate::world::World;
+
+/// Packets and bytes by port, class and reason.
+pub(crate) type Drops = BTreeMap<(u16, u8, DropReason), (u64, u64)>;
+
+impl Ports {
+    /// A packet that has come in, and that was to leave by `out`, is gone.
+    #[cold]
+    pub(crate) fn drop_packet<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        reason: DropReason,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.extensions_mut().take(packet);
+        let port = if reason.is_at_ingress() { packet.port } else { out };
+        let (packets, bytes) = self.drops.entry((port, packet.class, reason)).or_default();
+        *packets += 1;
+        *bytes += u64::from(packet.size);
+        if cx.world.drops {
+            let record = DropRecord {
+                time: Time::from_ps(cx.now),
+                node: self.node(),
+                port,
+                priority: cx.world.classes.priority(packet.class),
+                reason,
+                flow: packet.flow,
+                data: packet.is_data(),
+                seq: packet.number(),
+            };
+            self.records_mut().drops.push(record);
+            cx.post.recorded(1);
+        }
+    }
+
+    /// Packets and bytes dropped at a port in a class, for whatever reason.
+    pub(crate) fn dropped(&self, port: u16, class: u8) -> (u64, u64) {
+        let first = (port, class, DropReason::ALL[0]);
+        let of_port = self.drops.range(first..).take_while(|((at, of, _), _)| (*at, *of) == (port, class));
+        of_port.fold((0, 0), |sum, (_, (packets, bytes))| (sum.0 + packets, sum.1 + bytes))
+    }
+
+    /// Packets dropped in all.
+    pub(crate) fn all_dropped(&self) -> u64 {
+        self.drops.values().map(|(packets, _)| packets).sum()
+    }
+
+    /// The same by port, priority and reason.
+    pub(crate) fn drop_counts(&self, world: &World) -> impl Iterator<Item = DropCount> {
+        self.drops.iter().map(|((port, class, reason), (packets, bytes))| DropCount {
+            node: self.node,
+            port: *port,
+            priority: world.classes.priority(*class),
+            reason: *reason,
+            packets: *packets,
+            bytes: Bytes::new(*bytes),
+        })
+    }
+}

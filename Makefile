@@ -9,9 +9,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
-CARGO_BIN := $(VENV)/cargo/bin
-CARGO_FUZZ := 0.13.2
-CARGO_DENY := 0.20.2
 # One interpreter for maturin, clippy and the tests, so that cargo never rebuilds because it changed. Rust tests run the oracles with it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -130,26 +127,26 @@ bench-throughput: ## packet-hops per CPU-second: in windows, without batching, o
 
 bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against their references; needs valgrind
 	@command -v valgrind >/dev/null || { echo "make bench-instructions needs valgrind (apt-get install valgrind)" >&2; exit 2; }
-	GUNGRAUN_RUNNER=$(CURDIR)/$(CARGO_BIN)/gungraun-runner \
+	GUNGRAUN_RUNNER=$(CURDIR)/$(VENV)/cargo/bin/gungraun-runner \
 	  cargo bench --locked -p backwater-benches --bench instructions -- --output-format=json \
 	  | cargo run --release --locked --quiet -p backwater-benches --bin instruction-gate
 
 # No sanitizer in Rust: what these targets read is read by safe code. The unsafe code is that of crates/capi, which is fuzzed together with
 # the parsers in C, and built with AddressSanitizer there (dataplane/fuzz.sh). Inputs that broke a target are kept in fuzz/artifacts; what was
 # learnt in fuzz/corpus.
-fuzz: $(STAMPS)/cargo-fuzz-$(CARGO_FUZZ) ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
-	@export PATH="$(CURDIR)/$(CARGO_BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
+fuzz: $(STAMPS)/test ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
+	@export PATH="$(CURDIR)/$(BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
 	printf '%s\n' $(FUZZ_TARGETS) | xargs -P "$$(nproc)" -I{} fuzz/run.sh {} $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 	@dataplane/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 
-lint: $(STAMPS)/test $(STAMPS)/cargo-deny-$(CARGO_DENY) ## formatters, clippy, ruff, mypy, licences
+lint: $(STAMPS)/test ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/ruff format --check python papers tests dataplane
 	$(BIN)/ruff check python papers tests dataplane
 	$(BIN)/mypy
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO_BIN)/cargo-deny --locked check licenses bans sources
+	$(BIN)/cargo-deny --locked check licenses bans sources
 
 format: $(STAMPS)/dev ## format Rust and Python
 	cargo fmt --all
@@ -216,20 +213,11 @@ $(STAMPS)/node: viewer/package-lock.json | $(BIN)/python
 	cd viewer && npm ci --silent --no-audit --no-fund
 	@mkdir -p $(STAMPS) && touch $@
 
-# Cargo's tools, in debug builds: they are quicker to build, and none of them is what takes the time.
-CARGO_TOOL = CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --debug --locked --root $(VENV)/cargo
-
-# The runner must be of the version that the benchmarks link.
+# Cargo's other tools come as wheels. The runner must be of the version that the benchmarks link. In a debug build, which is quicker to
+# make: the runner is not what takes the time.
 $(STAMPS)/gungraun: benches/Cargo.toml | $(BIN)/python
-	$(CARGO_TOOL) gungraun-runner --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
-	@mkdir -p $(STAMPS) && touch $@
-
-$(STAMPS)/cargo-fuzz-$(CARGO_FUZZ): | $(BIN)/python
-	$(CARGO_TOOL) cargo-fuzz --version $(CARGO_FUZZ)
-	@mkdir -p $(STAMPS) && touch $@
-
-$(STAMPS)/cargo-deny-$(CARGO_DENY): | $(BIN)/python
-	$(CARGO_TOOL) cargo-deny --version $(CARGO_DENY)
+	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --debug --locked --root $(VENV)/cargo \
+	  gungraun-runner --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)

@@ -1,13 +1,14 @@
 """Where things stand.
 
 The packages of `backwater`, and the folders of the fabric, import each other in one direction. What a folder of the
-fabric keeps, others reach by methods only. Programs of tests in Rust have every file beside them.
+fabric keeps, others reach by methods only. Programs of tests in Rust have every file beside them. Every test is in one.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -206,3 +207,30 @@ def test_a_file_that_no_program_has_would_be_found(tmp_path: Path) -> None:
         (tmp_path / module).parent.mkdir(exist_ok=True)
         (tmp_path / module).touch()
     assert _left_out(tmp_path) == {"c", "d"}
+
+
+def _untested(manifest: Path) -> list[Path]:
+    """Files with tests in a crate that is not compiled for its own tests: cargo would not run these."""
+    lib = tomllib.loads(manifest.read_text(encoding="utf-8")).get("lib", {})
+    if lib.get("test", True):
+        return []
+    folder = (manifest.parent / lib.get("path", "src/lib.rs")).parent
+    return [
+        file for file in folder.rglob("*.rs") if re.search(r"#\[test\]|proptest!", file.read_text(encoding="utf-8"))
+    ]
+
+
+def test_no_crate_has_tests_that_cargo_does_not_compile() -> None:
+    manifests = [*CHECKOUT.glob("crates/*/Cargo.toml"), CHECKOUT / "benches/Cargo.toml", CHECKOUT / "tests/Cargo.toml"]
+    assert len(manifests) > 15
+    assert [file for manifest in manifests for file in _untested(manifest)] == []
+
+
+def test_a_test_that_cargo_does_not_compile_would_be_found(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").write_text("#[test]\nfn one() {}\n")
+    manifest = tmp_path / "Cargo.toml"
+    manifest.write_text("[lib]\ntest = false\n")
+    assert _untested(manifest) == [tmp_path / "src" / "lib.rs"]
+    manifest.write_text("[lib]\n")
+    assert _untested(manifest) == []

@@ -68,6 +68,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         put_of: Vec::new(),
         endpoints: Vec::new(),
         nic: NicSpec::default(),
+        depths: Vec::new(),
         throttle: None,
         user: UserSpec::default(),
         switch: SwitchSpec {
@@ -160,6 +161,7 @@ pub fn with_puts(mut spec: Spec) -> Spec {
     let slow = EndpointSpec {
         depth: Bytes::new(80_992),
         drain: DrainSpec::Constant(Rate::from_bps(RATE.as_bps() / 2)),
+        cached: None,
         pfc: None,
     };
     spec.endpoints =

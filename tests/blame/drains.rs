@@ -22,7 +22,7 @@ const XON: u64 = 18 * PACKET;
 fn endpoint(drain: DrainSpec) -> EndpointSpec {
     let pfc =
         Threshold::Static { xoff: XOFF, xon: XON, port_xoff: u64::MAX, port_xon: u64::MAX, buffer: 100_000 };
-    EndpointSpec { depth: Bytes::new(100_000), drain, pfc: Some(pfc) }
+    EndpointSpec { depth: Bytes::new(100_000), drain, cached: None, pfc: Some(pfc) }
 }
 
 /// Hosts at one switch; host 0 drains what comes at `drain`.
@@ -143,7 +143,7 @@ fn under_credits_each_gate_to_a_slow_host_closes_after_an_update_that_is_a_hold_
     let net = generate::star(2, Rate::from_gbps(32), Span::from_us(1)).unwrap();
     let mut spec = watched(infiniband(net, flows), 50_000);
     let drain = DrainSpec::Constant(Rate::from_gbps(8));
-    spec.endpoints = vec![Some(EndpointSpec { depth: Bytes::new(280_000), drain, pfc: None })];
+    spec.endpoints = vec![Some(EndpointSpec { depth: Bytes::new(280_000), drain, cached: None, pfc: None })];
     let outcome = run(spec);
     // The drain is never idle, and works at 8 Gbps.
     let after_first = outcome.flows[0].finish.as_ps() as f64 / 1e6;

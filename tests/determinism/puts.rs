@@ -99,6 +99,7 @@ impl Case {
         let roomy = |depth: u64| EndpointSpec {
             depth: Bytes::new(depth),
             drain: DrainSpec::Constant(Rate::ZERO),
+            cached: None,
             pfc: None,
         };
         let slow = |(depth, drain): &(u64, DrainSpec)| EndpointSpec { drain: drain.clone(), ..roomy(*depth) };

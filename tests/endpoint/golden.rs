@@ -31,7 +31,7 @@ pub(crate) fn small(mut policy: PolicyConfig) -> Spec {
         (Span::from_ns(20), Span::from_ns(130), Span::from_ns(250));
     spec.puts = vec![kind];
     let drain = DrainSpec::Constant(Rate::from_gbps(10));
-    spec.endpoints = vec![Some(EndpointSpec { depth: Bytes::new(3000), drain, pfc: None })];
+    spec.endpoints = vec![Some(EndpointSpec { depth: Bytes::new(3000), drain, cached: None, pfc: None })];
     spec
 }
 

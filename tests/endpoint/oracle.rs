@@ -70,8 +70,12 @@ impl Case {
         let mut spec = lossy(network, flows.collect(), POLICIES[0]);
         spec.puts = vec![self.put()];
         (spec.packet.payload, spec.packet.header) = (self.bytes("payload"), self.bytes("header"));
-        let endpoint =
-            EndpointSpec { depth: self.bytes("queue"), drain: DrainSpec::Constant(drain), pfc: None };
+        let endpoint = EndpointSpec {
+            depth: self.bytes("queue"),
+            drain: DrainSpec::Constant(drain),
+            cached: None,
+            pfc: None,
+        };
         spec.endpoints = vec![Some(endpoint); hosts as usize];
         spec
     }

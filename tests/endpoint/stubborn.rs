@@ -15,7 +15,12 @@ fn incast(policy: usize, drain: Rate) -> Spec {
         full: Full::Wait,
     };
     let flows = (1..9).map(|source| flow(source, 0, u64::MAX, Time::ZERO, pacing)).collect();
-    let slow = EndpointSpec { depth: Bytes::new(80_992), drain: DrainSpec::Constant(drain), pfc: None };
+    let slow = EndpointSpec {
+        depth: Bytes::new(80_992),
+        drain: DrainSpec::Constant(drain),
+        cached: None,
+        pfc: None,
+    };
     Spec { endpoints: vec![Some(slow)], ..lossy(star(9, LINE, DELAY), flows, POLICIES[policy]) }
 }
 

@@ -42,6 +42,7 @@ pub fn slow(permille: u64) -> EndpointSpec {
     EndpointSpec {
         depth: Bytes::new(80_992),
         drain: DrainSpec::Constant(Rate::from_bps(LINE.as_bps() / 1000 * permille)),
+        cached: None,
         pfc: None,
     }
 }

@@ -38,6 +38,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         put_of: Vec::new(),
         endpoints: Vec::new(),
         nic: NicSpec::default(),
+        depths: Vec::new(),
         throttle: None,
         user: UserSpec::default(),
         switch: SwitchSpec {

@@ -7,7 +7,12 @@ use backwater_units::{Bytes, Rate, Span};
 pub fn slow_host(spec: &mut Spec, host: u32, drain: DrainSpec, depth: u64) -> &mut EndpointSpec {
     let hosts = spec.network.hosts().len();
     spec.endpoints.resize(hosts, None);
-    spec.endpoints[host as usize].insert(EndpointSpec { depth: Bytes::new(depth), drain, pfc: None })
+    spec.endpoints[host as usize].insert(EndpointSpec {
+        depth: Bytes::new(depth),
+        drain,
+        cached: None,
+        pfc: None,
+    })
 }
 
 /// The same in a fabric with PFC: Xoff leaves the headroom for `classes` priorities and the packet that crosses it, Xon lies two packets below.

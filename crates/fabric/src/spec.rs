@@ -11,7 +11,7 @@ use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_traffic::program::Programs;
 use backwater_traffic::trace::Step;
-use backwater_units::{Bytes, Span};
+use backwater_units::{Bytes, Rate, Span};
 
 mod balancing;
 mod endpoint;
@@ -63,6 +63,8 @@ pub struct Spec {
     pub endpoints: Vec<Option<EndpointSpec>>,
     /// How NICs serve what they have to send.
     pub nic: NicSpec,
+    /// By traffic entry: how many messages of a queue pair are under way, each in memory of its own. Entries beyond the list: one.
+    pub depths: Vec<u32>,
     /// What holds back hosts that use many credits. Only with [`SwitchSpec::credits`].
     pub throttle: Option<ThrottleSpec>,
     /// Functions of the user's own.
@@ -93,6 +95,23 @@ pub struct NicSpec {
     pub scheduler: NicScheduler,
     /// Whether a PAUSE of their priority does not hold ACKs that wait at the NIC. Without credits only.
     pub acks_ignore_pause: bool,
+    /// What its queue pairs and its receiver take their time for, if for anything.
+    pub costs: Option<NicCosts>,
+}
+
+/// What a NIC takes its time for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NicCosts {
+    /// From posting a message to its first packet.
+    pub post: Span,
+    /// Between two messages of a queue pair: from the last bit of one to the first bit of the next.
+    pub gap: Span,
+    /// Least time between the first packets of two messages of the NIC, whatever their queue pairs.
+    pub interval: Span,
+    /// What a queue pair that was idle sends at a rate of its own: so many bytes, headers included.
+    pub start: Option<(Bytes, Rate)>,
+    /// From the packet that a CNP answers to the CNP.
+    pub cnp: Span,
 }
 
 /// Which queue pair of a NIC sends next, of those whose next packet is due and whose priority may send.

@@ -14,7 +14,9 @@ use backwater_units::{Bytes, Span};
 use crate::app::jobs::Jobs;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
-use crate::spec::{Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, Queueing, Spec, Switching};
+use crate::spec::{
+    Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, Spec, Switching,
+};
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::lanes::{self, Lanes};
@@ -85,6 +87,16 @@ pub(crate) struct Pfc {
     pub(crate) frame: u16,
 }
 
+impl Pfc {
+    fn new(spec: Option<&PfcSpec>) -> Self {
+        spec.map_or(Self { is_on: false, form: Form::Ideal, frame: 0 }, |pfc| Self {
+            is_on: true,
+            form: pfc.form,
+            frame: pfc.frame.get() as u16,
+        })
+    }
+}
+
 #[allow(clippy::struct_excessive_bools, reason = "independent switches of the settings, each read by name")]
 pub(crate) struct World {
     pub(crate) seed: u64,
@@ -94,6 +106,8 @@ pub(crate) struct World {
     pub(crate) round_robin: bool,
     /// How NICs serve what they have to send.
     pub(crate) nic: NicSpec,
+    /// Messages of a queue pair under way, by traffic entry.
+    depths: Vec<u32>,
     pub(crate) weights: Option<Weights>,
     /// Arbitration by deficits, by class.
     pub(crate) deficit: Option<Quanta>,
@@ -206,9 +220,6 @@ impl World {
         };
         let sender_slot = flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
         let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
-        let pfc = spec.switch.pfc.as_ref().map_or(Pfc { is_on: false, form: Form::Ideal, frame: 0 }, |pfc| {
-            Pfc { is_on: true, form: pfc.form, frame: pfc.frame.get() as u16 }
-        });
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let payload = spec.packet.payload.get() as u16;
         let firsts = firsts(&flows);
@@ -224,6 +235,7 @@ impl World {
             lossless,
             round_robin: spec.switch.arbiter == Arbiter::RoundRobin,
             nic: spec.nic,
+            depths: spec.depths.clone(),
             weights: weights(&spec.switch.arbiter, &classes),
             deficit: deficit(&spec.switch.arbiter, &classes),
             combined: match &spec.switch.queueing {
@@ -248,7 +260,7 @@ impl World {
                 Overflow::Stop => None,
                 Overflow::Drop { port } => Some(port.get()),
             },
-            pfc,
+            pfc: Pfc::new(spec.switch.pfc.as_ref()),
             payload,
             header: spec.packet.header.get() as u16,
             padded: spec.packet.padded,
@@ -347,6 +359,13 @@ impl World {
     pub(crate) fn follows(&self, flow: u32) -> bool {
         !self.packets_of.is_empty()
             && self.packets_of.get(usize::from(self.flows[flow as usize].group)) == Some(&true)
+    }
+
+    /// Payload of a flow's queue pair that is under way at most, each message in memory of its own.
+    pub(crate) fn under_way(&self, flow: u32) -> u64 {
+        let flow = &self.flows[flow as usize];
+        let depth = self.depths.get(usize::from(flow.group)).copied().unwrap_or(1);
+        flow.size.get().saturating_mul(u64::from(depth))
     }
 
     /// The first flow of a flow's connection, or itself.

@@ -36,7 +36,7 @@ impl Scenario {
         let mut sources = vec![Source { name: origin.to_owned(), text: text.to_owned() }];
         let overridden = |text: &String| Source { name: format!("--set {text}"), text: text.clone() };
         sources.extend(overrides.iter().map(overridden));
-        match read(text, overrides, &mut sources) {
+        match read(text, overrides, base, &mut sources) {
             Ok(Read { settings, root, written, defaults }) => {
                 let (overrides, base) = (overrides.to_vec(), base.to_owned());
                 Ok(Self { settings, root, sources, overrides, base, written, defaults })
@@ -107,7 +107,12 @@ struct Read {
     defaults: Node,
 }
 
-fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<Read, Vec<Problem>> {
+fn read(
+    text: &str,
+    overrides: &[String],
+    base: &Path,
+    sources: &mut Vec<Source>,
+) -> Result<Read, Vec<Problem>> {
     let rules = schema::rules();
     let mut root = Node::parse(text, 0)?;
     if text.trim().is_empty() {
@@ -125,14 +130,14 @@ fn read(text: &str, overrides: &[String], sources: &mut Vec<Source>) -> Result<R
     let named = root.get("profile").and_then(Node::text);
     // An unknown profile is reported by the check below; any set of defaults serves to check the rest.
     let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
-    presets::fill(&mut root, sources)?;
+    presets::fill(&mut root, base, sources)?;
     let defaults = profiles::defaults(profile, sources)?;
     layers::fill(&mut root, &defaults, "");
     layers::fill_entries(&mut root);
     problems.extend(check(&root, rules));
     if problems.is_empty() {
         // Only then: under every scheme the same would be wrong again.
-        problems = schemes::check(&root, &file, overrides, sources);
+        problems = schemes::check(&root, &file, overrides, base, sources);
     }
     if !problems.is_empty() {
         return Err(problems);

@@ -1,4 +1,6 @@
 //! Checks `[[scheme]]`: every scheme has its own name, and the scenario with its overrides is one, too.
+use std::path::Path;
+
 use backwater_codes::Code;
 
 use crate::document::{Node, Problem, Source, Value, check as check_tree};
@@ -11,7 +13,13 @@ use crate::settings::Profile;
 
 /// What is wrong with the schemes of `root`, a complete scenario. `file` is the scenario as it was read and `given` are
 /// the overrides of the user, which are applied after those of a scheme.
-pub(crate) fn check(root: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>) -> Vec<Problem> {
+pub(crate) fn check(
+    root: &Node,
+    file: &Node,
+    given: &[String],
+    base: &Path,
+    sources: &mut Vec<Source>,
+) -> Vec<Problem> {
     let Some(Value::List(schemes)) = root.get("scheme").map(|node| &node.value) else {
         return Vec::new();
     };
@@ -26,13 +34,19 @@ pub(crate) fn check(root: &Node, file: &Node, given: &[String], sources: &mut Ve
             let problem = Problem::new(name.place.clone(), message, "the name is taken").key("scheme.name");
             problems.push(problem.help("give every scheme a name of its own"));
         }
-        problems.extend(with(scheme, file, given, sources));
+        problems.extend(with(scheme, file, given, base, sources));
     }
     problems
 }
 
 /// What is wrong with the scenario under one scheme.
-fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>) -> Vec<Problem> {
+fn with(
+    scheme: &Node,
+    file: &Node,
+    given: &[String],
+    base: &Path,
+    sources: &mut Vec<Source>,
+) -> Vec<Problem> {
     let Some(Value::List(set)) = scheme.get("set").map(|node| &node.value) else {
         return Vec::new();
     };
@@ -55,7 +69,7 @@ fn with(scheme: &Node, file: &Node, given: &[String], sources: &mut Vec<Source>)
     }
     let named = root.get("profile").and_then(Node::text);
     let profile = Profile::ALL.into_iter().find(|profile| Some(profile.name()) == named).unwrap_or_default();
-    problems.extend(presets::fill(&mut root, sources).err().into_iter().flatten());
+    problems.extend(presets::fill(&mut root, base, sources).err().into_iter().flatten());
     match profiles::defaults(profile, sources) {
         Ok(defaults) => {
             layers::fill(&mut root, &defaults, "");

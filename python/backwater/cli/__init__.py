@@ -34,6 +34,7 @@ COMMANDS = {
     "sweep": "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
     "advise": "Say which thresholds to set: a map of times and PAUSEs around those of a scenario.",
     "tune": "Look for settings of a scenario that make a measure small or large; judge them on other seeds.",
+    "calibrate": "Fit the profile of a NIC to a table of message sizes, and print how well it fits.",
     "compare": "Run the same traffic under several schemes and compare the slowdown of its flows by size.",
     "blame": "Print who held whom back in a run: congestion roots, branches, culprits, victims and their losses.",
     "critical": "Print which message of an application waited where, for whom, and what is left without that.",

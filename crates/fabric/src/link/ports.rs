@@ -102,6 +102,8 @@ pub(crate) enum Purpose {
     Poll,
     /// A CNP is due; argument: receiver slot.
     Notify,
+    /// The NIC has made a CNP.
+    Cnp,
     /// The next flow of this host starts.
     Start,
     /// A credit update is due; argument: class.

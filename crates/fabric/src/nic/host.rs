@@ -15,6 +15,7 @@ use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
 use crate::nic::reorder::{Counts, Reorder};
+use crate::nic::requests::Requests;
 use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
 use crate::packet::{Kind, Packet};
@@ -48,6 +49,8 @@ pub(crate) struct Host {
     watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
     pub(super) notified: Notified,
+    /// What its messages and its CNPs cost, if they cost anything.
+    pub(super) requests: Option<Box<Requests>>,
     /// What holds it back when it uses many credits.
     pub(super) throttle: Option<Box<Throttle>>,
     /// What it has beside queue pairs.
@@ -174,6 +177,7 @@ impl Node for Host {
                     self.send_cnp(flow, kind, code, cx);
                 }
             }
+            Purpose::Cnp => self.cnp_made(cx),
             Purpose::Start => self.start(cx),
             Purpose::Credit => {
                 self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
@@ -226,6 +230,7 @@ impl Host {
             started: 0,
             watched,
             notified: Notified::default(),
+            requests: Requests::new(world.nic.costs),
             throttle,
             transports: Transports::new(host as u32, line, world),
             steps,
@@ -368,7 +373,7 @@ impl Host {
         let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
         sender.source_delay_mut().start(now, self.ports.closed_for(NIC, class, now));
         let ready = match sender.connection() {
-            OWN_CONNECTION => Some((sender.first_due(now), pair)),
+            OWN_CONNECTION => Some((self.first_due(pair, now), pair)),
             connection => {
                 self.connections[connection as usize].start(pair);
                 self.next_message(connection, class, now, world)
@@ -393,8 +398,13 @@ impl Host {
         let sender = &mut self.senders[next as usize];
         sender.begin_message(world);
         let source_delay = sender.source_delay_mut();
-        let due = connection.due().max(source_delay.since());
+        let posted = source_delay.since();
+        let due = connection.due().max(posted);
         source_delay.follow(connection.free_at(), self.ports.closed_for(NIC, class, now));
+        let due = match &mut self.requests {
+            Some(requests) => requests.follows(sender, posted, connection.free_at(), due),
+            None => due,
+        };
         Some((due, next))
     }
 

@@ -10,6 +10,7 @@ mod ranks;
 mod receive;
 pub(crate) mod receive_queue;
 pub(crate) mod reorder;
+pub(crate) mod requests;
 mod scheduler;
 mod steps;
 mod transports;

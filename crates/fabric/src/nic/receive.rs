@@ -94,11 +94,17 @@ impl Host {
         }
         let size = cx.world.pairs[usize::from(pair)].cnp_size;
         let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, cx.world);
-        self.send_control(&frame, cx);
+        match &mut self.requests {
+            Some(requests) if requests.makes_cnps() => {
+                let at = requests.make(frame, cx.now);
+                self.ports.set_timer(at, NIC, Purpose::Cnp, 0);
+            }
+            _ => self.send_control(&frame, cx),
+        }
     }
 
     /// ACKs and CNPs go before data.
-    fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
+    pub(super) fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         // The control class, whose gate never closes, for ACKs that no PAUSE holds; switches see their own.
         let class = if cx.world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
         self.ports.enqueue_in(NIC, class, frame);

@@ -10,6 +10,9 @@ pub struct EndpointSpec {
     pub depth: Bytes,
     /// How fast it is drained, headers included.
     pub drain: DrainSpec,
+    /// A queue pair whose messages under way are no larger than this together costs no work: the host takes it as it comes. `None`: all
+    /// cost work.
+    pub cached: Option<Bytes>,
     /// In a fabric with PFC: when the host pauses its switch, by class as a switch does for an ingress port.
     pub pfc: Option<Threshold>,
 }

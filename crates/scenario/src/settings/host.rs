@@ -85,19 +85,45 @@ pub enum NicAcks {
 }
 
 /// How a NIC serves what it has to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Nic {
     /// The device whose published values of `[cc]` stand where the file has none; the profile has the others. Without it all are the
     /// profile's. docs/reference/presets.md has each value with its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<NicPreset>,
+    /// The device whose measured behaviour stands where the file has none: what a message costs, how fast the host takes in what comes,
+    /// its receive buffer. `connectx-5`, or the path of a `.toml` file that `backwater calibrate` wrote. docs/reference/presets.md has each
+    /// value with its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// Which queue pair sends next. All profiles: round-robin, as NICs do (HPCC simulator, commit 9f4be2a, `qbb-net-device.cc`; ns3-rdma,
     /// on which the TCD authors' release is built, `DoDequeueQCN` in `broadcom-egress-queue.cc`; the other published systems do not say).
     pub scheduler: NicScheduler,
     /// What holds the ACKs of queue pairs there. hpcc-ns3: unpaused (`ACK_HIGH_PRIO 1` of the HPCC simulator's `run.py` for DCQCN, which
     /// acts on hosts alone); the other profiles: priority. In effect with switch.flow-control = pfc.
     pub acks: NicAcks,
+    /// From the time at which a message is posted to its first packet: the doorbell, reading the request and the data, and what the
+    /// application takes to post it. All profiles: 0 (no published system has it).
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub post_delay: Quantity<Span>,
+    /// Between two messages of a queue pair, from the last bit of one to the first bit of the next. All profiles: 0.
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub message_gap: Quantity<Span>,
+    /// The least time between the first packets of two messages of a NIC, whatever their queue pairs: one over its message rate. All
+    /// profiles: 0.
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub message_interval: Quantity<Span>,
+    /// How many bytes, headers included, a queue pair that was idle sends at `start-rate`: until its reads from the memory of the host keep
+    /// up with the link. All profiles: 0.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub start_bytes: Quantity<Bytes>,
+    /// The rate of those bytes. All profiles: unlimited.
+    #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
+    pub start_rate: WordOr<NoLimit, Rate>,
+    /// From the packet that a CNP answers to the CNP. All profiles: 0.
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub cnp_delay: Quantity<Span>,
 }
 
 /// Hosts: what they send with, and how fast they receive.
@@ -116,6 +142,10 @@ pub struct Host {
     /// How fast they process what they receive, headers included. All profiles: unlimited. The EC paper has 50 to 100 % of the link.
     #[schemars(extend("x-maximum" = "100Tbps"))]
     pub drain: WordOr<NoLimit, Rate>,
+    /// What is in a cache of the host costs it no time: messages of at most this size are taken as they come, and `drain` is for longer
+    /// ones. Of a closed loop all messages under way count together. All profiles: 0.
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub cached: Quantity<Bytes>,
     /// Most bytes that wait there, of all traffic together, headers included; what is being processed counts until it is done.
     /// endpoint: 80,992 B ("81 KB", EC paper, section III-B; 2531 flits of 32 B); the other profiles: 256 KiB (reconstructed: the
     /// published systems have no such queue; the region of a port in profile isolation).

@@ -9,6 +9,7 @@ impl Workload {
             Self::Constant { .. } => "constant",
             Self::Flow { .. } => "flow",
             Self::Bursts { .. } => "bursts",
+            Self::ClosedLoop { .. } => "closed-loop",
             Self::Incast { .. } => "incast",
             Self::Permutation { .. } => "permutation",
             Self::Poisson { .. } => "poisson",
@@ -37,6 +38,7 @@ impl Workload {
             | Self::Program { .. }
             | Self::Gpcnet(_) => false,
             Self::Bursts { .. }
+            | Self::ClosedLoop { .. }
             | Self::Poisson { .. }
             | Self::Synchronous { .. }
             | Self::MpiIo { .. }

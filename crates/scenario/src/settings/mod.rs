@@ -53,7 +53,7 @@ pub use job::{Drawn, Job, JobPlacement, JobStep, PlacedBy, Straggler};
 pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};
 pub use pfc::{Form, Headroom, HeadroomRule, Pfc, ThresholdKind};
-pub use preset::{NicPreset, SwitchPreset};
+pub use preset::{NicPreset, NicProfile, SwitchPreset};
 pub use probe::Probe;
 pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
 pub use run::Run;

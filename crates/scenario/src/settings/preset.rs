@@ -50,6 +50,13 @@ SwitchPreset in "switch" {
 }}
 
 presets! {
+/// A NIC whose measured behaviour stands where the file has none.
+NicProfile in "nic-profile" {
+    /// NVIDIA ConnectX-5: 100 Gbps.
+    ConnectX5 = "connectx-5",
+}}
+
+presets! {
 /// A NIC whose published values stand where the file has none.
 NicPreset in "nic" {
     /// NVIDIA ConnectX-5: 100 Gbps.

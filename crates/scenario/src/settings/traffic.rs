@@ -108,7 +108,7 @@ pub struct Traffic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// Which messages share a queue pair. Default message; of mpi-io pair ("multiple I/O messages are sending in one
-    /// connection", TCD paper §5.2.2). Only for kinds with several messages from one source to one destination. Not for PUTs: those
+    /// connection", TCD paper §5.2.2), and of closed-loop (one queue pair). Only for kinds with several messages from one source to one destination. Not for PUTs: those
     /// of one source, destination and priority are one stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,

@@ -72,6 +72,24 @@ pub enum Workload {
         /// From one round to the next; 0 hands all rounds to the NIC at once, which sends them back to back.
         interval: Quantity<Span>,
     },
+    /// Messages of a queue pair of which always so many are under way, as in a bandwidth test of perftest: when one has been acknowledged,
+    /// the next is posted. Needs acknowledgements.
+    ClosedLoop {
+        /// Sources.
+        from: Names,
+        /// Destinations.
+        to: Names,
+        /// Payload of one message.
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
+        size: Quantity<Bytes>,
+        /// How many are under way (perftest: --tx-depth). Default 1.
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1_000_000))]
+        depth: u32,
+        /// How many each source sends to each destination (perftest: --iters).
+        #[schemars(range(min = 1, max = 10_000_000))]
+        messages: u32,
+    },
     /// Many send to one, all at `start`.
     Incast {
         /// Sources; the destination is left out. Default all hosts.

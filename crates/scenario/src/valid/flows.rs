@@ -36,7 +36,7 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
     if !matches!(entry.workload, Workload::Constant { .. }) && !put {
         entry.control.get_or_insert(Control::Cc);
     }
-    let mixed = matches!(entry.workload, Workload::MpiIo { .. });
+    let mixed = matches!(entry.workload, Workload::MpiIo { .. } | Workload::ClosedLoop { .. });
     if entry.workload.repeats() && !put {
         entry.connection.get_or_insert(if mixed { Connection::Pair } else { Connection::Message });
     }

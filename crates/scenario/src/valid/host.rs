@@ -3,7 +3,7 @@ mod pause;
 mod trace;
 
 use backwater_codes::Code;
-use backwater_fabric::{DrainSpec, EndpointSpec, NicScheduler, NicSpec};
+use backwater_fabric::{DrainSpec, EndpointSpec, NicCosts, NicScheduler, NicSpec};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
@@ -12,7 +12,7 @@ use super::lanes::Lanes;
 use super::{Context, is_put, mtu};
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{self, FlowControl, NicAcks, Pattern, Settings};
+use crate::settings::{self, FlowControl, NicAcks, Pattern, Settings, Workload};
 
 /// Whether there are slow hosts.
 pub(super) fn is_slow(settings: &Settings) -> bool {
@@ -29,7 +29,31 @@ pub(super) fn nic(settings: &Settings) -> NicSpec {
         },
         acks_ignore_pause: settings.host.nic.acks == NicAcks::Unpaused
             && settings.switch.flow_control == FlowControl::Pfc,
+        costs: costs(&settings.host.nic),
     }
+}
+
+/// What they take their time for, if for anything.
+fn costs(nic: &settings::Nic) -> Option<NicCosts> {
+    let bytes = nic.start_bytes.0;
+    let costs = NicCosts {
+        post: nic.post_delay.0,
+        gap: nic.message_gap.0,
+        interval: nic.message_interval.0,
+        start: nic.start_rate.given().filter(|_| bytes > Bytes::ZERO).map(|rate| (bytes, rate.0)),
+        cnp: nic.cnp_delay.0,
+    };
+    Some(costs).filter(|costs| *costs != NicCosts::default())
+}
+
+/// How many messages of a queue pair are under way, by traffic entry; empty if none has more than one.
+pub(super) fn depths(settings: &Settings) -> Vec<u32> {
+    let depth = |entry: &settings::Traffic| match entry.workload {
+        Workload::ClosedLoop { depth, .. } => depth,
+        _ => 1,
+    };
+    let depths: Vec<u32> = settings.traffic.iter().map(depth).collect();
+    if depths.iter().all(|depth| *depth == 1) { Vec::new() } else { depths }
 }
 
 /// The receive queue of each host, by host index; what is wrong with them is reported.
@@ -55,7 +79,9 @@ pub(super) fn endpoints(
     let mut specs = vec![None; network.hosts().len()];
     let pauses = pause::thresholds(context, network, &slow, flows, lanes);
     for (index, pfc) in slow.into_iter().zip(pauses) {
-        specs[index as usize] = Some(EndpointSpec { depth: host.queue.0, drain: drain.clone()?, pfc });
+        let (depth, drain) = (host.queue.0, drain.clone()?);
+        let cached = Some(host.cached.0).filter(|cached| *cached > Bytes::ZERO);
+        specs[index as usize] = Some(EndpointSpec { depth, drain, cached, pfc });
     }
     (context.problems.len() == before).then_some(specs)
 }

@@ -377,6 +377,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         put_of: puts.of_entry,
         endpoints: endpoints?,
         nic: host::nic(settings),
+        depths: host::depths(settings),
         throttle,
         switch,
         user: context.functions.absent(),

@@ -6,6 +6,7 @@ use backwater_units::{Bytes, Rate};
 use super::{Context, Found};
 use crate::document::{Node, at};
 use crate::presets::{self, Device};
+use crate::settings::{NicPreset, NicProfile};
 
 /// A value this many times that of the preset is unlike it, and so is one that many times below.
 const UNLIKE: u64 = 4;
@@ -33,9 +34,14 @@ pub(super) fn check(context: &mut Context<'_>, network: &Network) {
         context.report_worst(found);
         unlike(context, preset.name(), preset.text());
     }
-    if let Some(preset) = context.settings.host.nic.preset {
-        let device = presets::device(preset.text());
-        let path = at!["host", "nic", "preset"];
+    let nic = &context.settings.host.nic;
+    let measured = NicProfile::ALL.iter().find(|it| Some(it.name()) == nic.profile.as_deref());
+    let chosen =
+        [("preset", nic.preset.map(NicPreset::text)), ("profile", measured.map(|profile| profile.text()))];
+    for (key, text) in chosen {
+        let Some(text) = text else { continue };
+        let device = presets::device(text);
+        let path = at!["host", "nic", key];
         let found = network.hosts().iter().filter_map(|&host| {
             let (by, message) = too_much(&device, network.ports(host))?;
             let name = network.name(host).to_owned();

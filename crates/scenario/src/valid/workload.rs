@@ -10,7 +10,7 @@ mod trace;
 
 use backwater_topology::Network;
 use backwater_traffic::generate::{
-    Bursts, Constant, Incast, LongLived, Message, Permutation, Sizes, Stop, Synchronous,
+    Bursts, ClosedLoop, Constant, Incast, LongLived, Message, Permutation, Sizes, Stop, Synchronous,
 };
 use backwater_traffic::{Cdf, Flow, Group, read};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -54,6 +54,14 @@ pub(super) fn flows(
             entry.count(f64::from(*rounds) * pairs.len() as f64, "rounds")?;
             let rounds = entry.outlined(*rounds, pairs.len() as f64);
             Bursts { pairs, size: size.0, rounds, interval: interval.0 }.flows(group)
+        }
+        Workload::ClosedLoop { from, to, size, depth, messages } => {
+            let pairs = entry.pairs(from, to)?;
+            entry.count(f64::from(*messages) * pairs.len() as f64, "messages")?;
+            let messages = entry.outlined(*messages, pairs.len() as f64);
+            let (flows, steps) = ClosedLoop { pairs, size: size.0, depth: *depth, messages }.flows(group);
+            entry.context.steps = steps;
+            flows
         }
         Workload::Incast { from, to, size, fan_in } => {
             let from = entry.hosts("from", from)?;

@@ -1,6 +1,7 @@
 //! Generators of flows, one file each. All of them are pure functions of their parameters and the seed.
 mod bale;
 mod bursts;
+mod closed_loop;
 mod collective;
 mod constant;
 mod incast;
@@ -15,6 +16,7 @@ mod synchronous;
 
 pub use bale::{Bale, Kernel};
 pub use bursts::Bursts;
+pub use closed_loop::ClosedLoop;
 pub use collective::{Experts, Iterations};
 pub use constant::Constant;
 pub use incast::Incast;

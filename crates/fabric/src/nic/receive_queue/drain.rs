@@ -49,11 +49,11 @@ impl Drain {
             let done = self.spare.min(self.left);
             self.left -= done;
             self.spare -= done;
-            if self.left == 0 {
-                return Outlook::Done(now);
-            }
         } else {
             self.schedule.go_to(now);
+        }
+        if self.left == 0 {
+            return Outlook::Done(now);
         }
         self.go_on()
     }

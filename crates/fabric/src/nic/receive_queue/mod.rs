@@ -18,6 +18,7 @@ mod sums;
 mod truth;
 
 use backwater_control::flow_control::Threshold;
+use backwater_units::Bytes;
 
 use crate::link::ingress::Memory;
 use crate::link::ports::NIC;
@@ -51,6 +52,8 @@ pub(crate) struct Endpoint {
     /// Classes for which the host sends PAUSE.
     lossless: u8,
     drain: Drain,
+    /// The largest messages that cost no work, in bytes under way of their queue pair.
+    cached: u64,
     /// When the first packet will be drained, if there is one.
     outlook: Outlook,
     /// Per class: from which length on the queue is long.
@@ -75,6 +78,7 @@ impl Endpoint {
             memory: Memory::new(ports.classes(), lossless, credited, false, thresholds, 1, spec.depth.get()),
             lossless,
             drain: Drain::new(Schedule::new(&spec.drain, world.seed, ports.node())),
+            cached: spec.cached.map_or(0, Bytes::get),
             outlook: Outlook::Never,
             long: std::array::from_fn(long),
             sums: world.endpoints.then(|| Box::new(Sums::new(world.sample))),
@@ -187,9 +191,10 @@ impl Endpoint {
     }
 
     /// The first packet is drained from `now` on, or goes on being drained; returns when to look at it again, if ever.
-    fn drain_first(&mut self, now: u64) -> Option<u64> {
+    fn drain_first(&mut self, now: u64, world: &World) -> Option<u64> {
         let first = self.pool.first(self.queue);
-        self.outlook = self.drain.start(now, first.size, first.time < now);
+        let work = if world.under_way(first.flow) <= self.cached { 0 } else { first.size };
+        self.outlook = self.drain.start(now, work, first.time < now);
         self.look_at()
     }
 

@@ -38,7 +38,7 @@ impl Host {
             self.overflow(packet, cx);
             return;
         }
-        let look_at = if idle { endpoint.drain_first(now) } else { None };
+        let look_at = if idle { endpoint.drain_first(now, cx.world) } else { None };
         let held = endpoint.held;
         if let Some(sums) = &mut endpoint.sums {
             sums.grown(held);
@@ -100,7 +100,7 @@ impl Host {
             if let Some(sums) = &mut endpoint.sums {
                 sums.drained(packet.size);
             }
-            if endpoint.packets > 0 && endpoint.drain_first(cx.now) != Some(cx.now) {
+            if endpoint.packets > 0 && endpoint.drain_first(cx.now, cx.world) != Some(cx.now) {
                 self.plan_drain();
             }
             self.let_go(&packet, cx);

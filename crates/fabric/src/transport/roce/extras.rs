@@ -6,6 +6,7 @@ use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
 use crate::spec::PairSpec;
 use crate::transport::roce::segments::Segments;
+use crate::transport::roce::start::Start;
 use crate::transport::roce::window::Window;
 use crate::world::World;
 
@@ -20,6 +21,8 @@ pub(crate) struct Extras {
     pub(super) outgoing: Option<Outgoing>,
     /// If its reaction point limits what is under way.
     pub(super) window: Option<Window>,
+    /// If its NIC sends the first bytes of an idle queue pair at a rate of its own.
+    pub(super) start: Option<Start>,
 }
 
 impl Extras {
@@ -33,7 +36,12 @@ impl Extras {
         let outgoing = (flow.pacing == Pacing::Messages).then(Outgoing::new);
         let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
         let window = (reacts && pair.reaction.has_window()).then(|| Window::new(index, pair, world));
-        let any = segments.is_some() || supply.is_some() || outgoing.is_some() || window.is_some();
-        any.then(|| Box::new(Self { segments, supply, outgoing, window }))
+        let start = Start::new(world.nic.costs.as_ref());
+        let any = start.is_some()
+            || segments.is_some()
+            || supply.is_some()
+            || outgoing.is_some()
+            || window.is_some();
+        any.then(|| Box::new(Self { segments, supply, outgoing, window, start }))
     }
 }

@@ -5,4 +5,5 @@ pub(crate) mod pacer;
 pub(crate) mod queue_pair;
 pub(crate) mod queue_pairs;
 pub(crate) mod segments;
+pub(crate) mod start;
 pub(crate) mod window;

@@ -235,8 +235,18 @@ impl Sender {
             if let Some(segments) = &mut extras.segments {
                 next = segments.on_sent(self.sent, self.sent == self.packets, now, wire, wire_time);
             }
+            if let Some(start) = &mut extras.start {
+                made = made.max(start.on_sent(now, wire));
+            }
         }
         (next, made)
+    }
+
+    /// It was idle when its message was posted.
+    pub(crate) fn wakes(&mut self) {
+        if let Some(start) = self.extras.as_mut().and_then(|extras| extras.start.as_mut()) {
+            start.wakes();
+        }
     }
 
     /// Number in the flow of the packet sent last, if one was.

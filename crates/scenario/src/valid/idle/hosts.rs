@@ -1,4 +1,6 @@
 //! Keys of `[host]`, and of what is recorded about hosts and PUTs, that have no effect beside others.
+use backwater_units::Bytes;
+
 use super::{Case, is};
 use crate::settings::{FlowControl, IntervalKind, Kinds, Pattern, Settings, ThrottleKind};
 use crate::valid::{host, put};
@@ -17,6 +19,7 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     let unlimited = "host.drain = \"unlimited\"".to_owned();
     let puts = put::any(settings);
     let throttle = settings.host.throttle.kind;
+    let nic = &settings.host.nic;
     vec![
         (
             throttle == ThrottleKind::None,
@@ -24,10 +27,22 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             &["throttle", "throttle-states"],
             is("host.throttle.kind", throttle),
         ),
-        (!slow, HOST, &["of", "queue", "pfc"], unlimited.clone()),
+        (!slow, HOST, &["of", "queue", "cached", "pfc"], unlimited.clone()),
         (!slow, &["probe"], &["endpoints"], unlimited),
         (trace, HOST, &["drain"], is("host.pattern.kind", "trace")),
         (flow_control != FlowControl::Pfc, &["host", "nic"], &["acks"], by_flow_control.clone()),
+        (
+            nic.start_rate.given().is_none(),
+            &["host", "nic"],
+            &["start-bytes"],
+            is("host.nic.start-rate", "unlimited"),
+        ),
+        (
+            nic.start_bytes.0 == Bytes::ZERO,
+            &["host", "nic"],
+            &["start-rate"],
+            is("host.nic.start-bytes", nic.start_bytes),
+        ),
         (slow && flow_control != FlowControl::Pfc, HOST, &["pfc"], by_flow_control.clone()),
         (
             credits,

@@ -1,4 +1,4 @@
-"""`backwater calibrate`: planted profiles are found, the closed form is the simulator's, and bad tables are told apart."""
+"""`backwater calibrate`: planted profiles are found, the closed form is the simulator's, bad tables are told apart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from backwater.analysis.nic_table import Row
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import nic_runs
-from backwater.scenario import nic_profile
 from backwater.scenario.presets import presets
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,8 +94,7 @@ def test_a_table_of_one_depth_says_nothing_of_the_gap() -> None:
 def test_the_simulator_does_what_the_closed_form_says(nic: Nic) -> None:
     rows = [row for row in _rows(nic, depths=(1, 4, 64)) if row.size >= 64 and math.log2(row.size) % 2 == 0]
     found = nic_fit.Fit(tuple(rows), _LINK, nic, {}, tuple(row.gbps for row in rows))
-    values = nic_profile.values_of(nic, found.post_delay, _LINK.payload)
-    simulated = nic_runs.simulated(found, values)
+    simulated = nic_runs.simulated(found)
     off = {
         (row.size, row.depth): one / row.gbps - 1
         for row, one in zip(rows, simulated, strict=True)
@@ -120,7 +118,9 @@ def test_the_profile_that_is_shipped_is_that_of_its_table(tmp_path: Path, capsys
 
 
 def test_what_is_written_is_taken_by_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["calibrate", str(_SHIPPED), "--out", str(tmp_path / "nic.toml"), "--plot", str(tmp_path / "a.svg")]) == 0
+    assert (
+        main(["calibrate", str(_SHIPPED), "--out", str(tmp_path / "nic.toml"), "--plot", str(tmp_path / "a.svg")]) == 0
+    )
     assert "message-gap is not set" in capsys.readouterr().out
     (tmp_path / "one.toml").write_text(
         'profile = "roce"\ntopology = { kind = "star", hosts = 2, rate = "100Gbps", delay = "1us" }\n'

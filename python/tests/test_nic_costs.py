@@ -1,4 +1,7 @@
-"""What a NIC takes its time for, each by arithmetic: two hosts at a switch, 100 Gbps, 100 ns a link, packets of 1000 B on the wire."""
+"""What a NIC takes its time for, each by arithmetic.
+
+Two hosts stand at a switch, with links of 100 Gbps and 100 ns and packets of 1000 B on the wire.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,10 @@ def _nic(**keys: str) -> str:
 
 def test_a_closed_loop_posts_the_next_message_when_the_one_before_it_has_been_acknowledged() -> None:
     assert _run("", {"messages": 7}) == 7 * (_WAY + _BACK)
+
+
+def test_a_gap_between_acknowledgement_and_posting_adds_to_every_message_but_the_first() -> None:
+    assert _run("", {"messages": 7, "depth": '1\ngap = "3us"'}) == 7 * (_WAY + _BACK) + 6 * 3_000_000
 
 
 def test_with_a_depth_of_two_two_messages_are_under_way() -> None:
@@ -164,6 +171,4 @@ def test_a_profile_stands_under_what_the_scenario_gives() -> None:
 def test_a_slower_link_than_the_device_has_is_fine_and_a_faster_one_is_refused() -> None:
     faster = _SCENE.replace("100Gbps", "200Gbps").format(hosts=2, more=_nic(profile="connectx-5"))
     with pytest.raises(_core.ScenarioError, match="more than 100Gbps"):
-        _core.Scenario(
-            faster + _LOOP.format(name="a", source="h1", size=1, depth=1, messages=1), "test", ".", []
-        ).run()
+        _core.Scenario(faster + _LOOP.format(name="a", source="h1", size=1, depth=1, messages=1), "test", ".", []).run()

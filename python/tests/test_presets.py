@@ -12,7 +12,7 @@ from backwater.scenario.presets import presets
 
 
 def test_every_value_has_a_source() -> None:
-    assert {preset.key for preset in presets()} == {"switch.preset", "host.nic.preset"}
+    assert {preset.key for preset in presets()} == {"switch.preset", "host.nic.preset", "host.nic.profile"}
     for preset in presets():
         assert preset.sources["device"]
         for key in preset.values:

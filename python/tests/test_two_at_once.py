@@ -69,6 +69,7 @@ _CALLS: dict[str, list[str]] = {
     "cite": ["star.toml"],
     "completion": ["bash"],
     "advise": ["star.toml", "--steps", "2", "--seeds", "1", "--plot", "map.png"],
+    "calibrate": ["sizes.csv", "--out", "nic.toml", "--plot", "fit.png"],
     "explain": ["caveats"],
     "export csv": ["done", "flows", "--out", "csv"],
     "export fct": ["done", "--out", "fct"],
@@ -130,6 +131,8 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("topology.txt").write_text("3 1 2\n2\n0 2 100Gbps 0.001ms 0\n1 2 100Gbps 0.001ms 0\n", encoding="utf-8")
     Path("flow.txt").write_text("1\n0 1 3 100 20000 2.0\n", encoding="utf-8")
     Path("a.goal").write_text("num_ranks 2\nrank 0 { send 9b to 1 }\nrank 1 { recv 9b from 0 }\n", encoding="utf-8")
+    rows = "".join(f"{4**power},1,{4**power * 8 / (2000 + 4**power / 12)}\n" for power in range(1, 10))
+    Path("sizes.csv").write_text("size_bytes,depth,goodput_gbps\n" + rows, encoding="utf-8")
     Path("a.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 9000\n", encoding="utf-8")
     return tmp_path
 

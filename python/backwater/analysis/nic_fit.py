@@ -1,7 +1,7 @@
 """The profile of a NIC from a table of message sizes: a closed form, and what of it fits best.
 
-The closed form is that of the simulator for one queue pair through one switch. A message of n packets takes, from posting
-to its acknowledgement (``round trip`` is that of a message without bytes)::
+The closed form is that of the simulator for one queue pair through one switch. A message of n packets takes, from
+posting to its acknowledgement (``round trip`` is that of a message without bytes)::
 
     round trip + wire time + slow start + one more packet       what the host takes in as it comes (at most `cached`)
     round trip + two packets + drain time                       what it drains at its ceiling
@@ -22,12 +22,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from backwater.analysis.nic_table import Row
 from backwater.common.late import NDArray, np
 from backwater.common.statistics import t95
 from backwater.errors import UsageError
+from backwater.scenario.nic_profile import Values
 
 #: Errors below this share are none: a table has three or four digits.
 _RESOLUTION = 1e-4
@@ -78,10 +80,6 @@ class Nic:
     start_packets: int = 0
 
 
-#: The parameters that are fitted by steps, with what each may be at most times its first value.
-_CONTINUOUS = ("round_trip", "gap", "drain", "start")
-
-
 def periods(nic: Nic, link: Link, size: NDArray[Any], depth: NDArray[Any]) -> NDArray[Any]:
     """The time per message, in ns, by the closed form."""
     packets = np.ceil(size / link.payload)
@@ -99,13 +97,15 @@ def periods(nic: Nic, link: Link, size: NDArray[Any], depth: NDArray[Any]) -> ND
         drained = np.maximum(drained, 2 * first + slow / min(nic.start, link.rate) + (bits - slow) / nic.drain)
     large = size * depth > nic.cached
     once = nic.round_trip + np.where(large, drained, arrived)
-    return np.maximum(np.maximum(once / depth, wire + nic.gap), np.where(large, taken, 0.0))
+    made: NDArray[Any] = np.maximum(np.maximum(once / depth, wire + nic.gap), np.where(large, taken, 0.0))
+    return made
 
 
 def goodputs(nic: Nic, link: Link, rows: Sequence[Row]) -> NDArray[Any]:
     """Gbps of each row by the closed form."""
     size, depth, _ = _arrays(rows)
-    return size * 8.0 / periods(nic, link, size, depth)
+    made: NDArray[Any] = size * 8.0 / periods(nic, link, size, depth)
+    return made
 
 
 def _arrays(rows: Sequence[Row]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -145,6 +145,24 @@ class Fit:
     def post_delay(self) -> float:
         """What of the round trip is not the network's, in ns."""
         return max(self.nic.round_trip - self.link.round_trip, 0.0)
+
+    @property
+    def values(self) -> Values:
+        """The keys of the profile, in steps of 1 ns, 10 Mbps and 1 KiB."""
+        nic, host = self.nic, dict[str, str]()
+        if math.isfinite(nic.drain):
+            host["drain"] = f"{round(nic.drain * 100) * 10}Mbps"
+            if nic.cached >= 1024:
+                host["cached"] = f"{round(nic.cached / 1024)}KiB"
+            elif nic.cached > 0:
+                host["cached"] = f"{round(nic.cached)}B"
+        own = {"post-delay": f"{round(self.post_delay)}ns"}
+        if nic.gap > 0:
+            own["message-gap"] = f"{round(nic.gap)}ns"
+        if nic.start_packets:
+            own["start-bytes"] = f"{nic.start_packets * self.link.payload}B"
+            own["start-rate"] = f"{round(nic.start * 100) * 10}Mbps"
+        return {"host": host, "host.nic": own} if host else {"host.nic": own}
 
 
 def fit(rows: Sequence[Row], link: Link) -> Fit:
@@ -194,7 +212,7 @@ class _Tried:
 
 def _shapes(under_way: NDArray[Any]) -> Iterator[_Shape]:
     known = sorted({float(value) for value in under_way})
-    between = tuple(math.sqrt(low * high) for low, high in zip(known, known[1:], strict=False))
+    between = tuple(math.sqrt(low * high) for low, high in pairwise(known))
     for gap in ((), ("gap",)):
         for drain, cached in (((), (math.inf,)), (("drain",), (0.0, *between))):
             for start, starts in (((), (0,)), (("start",), _STARTS)):
@@ -212,7 +230,9 @@ def _best(size: NDArray[Any], depth: NDArray[Any], gbps: NDArray[Any], link: Lin
             first = Nic(
                 round_trip=_first_round_trip(size, depth, gbps, link),
                 gap=100.0 if "gap" in shape.free else 0.0,
-                drain=float(gbps[large].max()) * (1 + link.header / link.payload) if "drain" in shape.free else math.inf,
+                drain=float(gbps[large].max()) * (1 + link.header / link.payload)
+                if "drain" in shape.free
+                else math.inf,
                 cached=cached,
                 start=0.8 * link.rate if packets else math.inf,
                 start_packets=packets,
@@ -275,7 +295,7 @@ def _slopes(nic: Nic, free: tuple[str, ...], residuals: _Residuals, now: NDArray
 def _intervals(
     found: _Tried, size: NDArray[Any], depth: NDArray[Any], gbps: NDArray[Any], link: Link, free: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:
-    """Intervals of 95 %: of free parameters by their covariance, of the bends by which values fit not significantly worse."""
+    """Intervals of 95 %: of free parameters by their covariance, of the bends by what fits not significantly worse."""
     residuals = _residuals(size, depth, gbps, link)
     now = residuals(found.nic)
     bends = (math.isfinite(found.nic.cached)) + (found.nic.start_packets > 0)

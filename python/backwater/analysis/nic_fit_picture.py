@@ -32,7 +32,9 @@ def draw(fit: Fit, file: Path, title: str) -> Path:
             left.plot(sizes[inside], curve[inside], color=colours[depth], lw=1.4, label=f"fitted, depth {depth}")
         for number, (arm, depth) in enumerate(arms):
             rows = [
-                (row, error) for row, error in zip(fit.rows, fit.errors, strict=True) if (row.arm, row.depth) == (arm, depth)
+                (row, error)
+                for row, error in zip(fit.rows, fit.errors, strict=True)
+                if (row.arm, row.depth) == (arm, depth)
             ]
             look = {"color": colours[depth], "marker": plot.marker(number), "ls": "", "ms": 4.5}
             across = [row.size for row, _ in rows]

@@ -1,15 +1,14 @@
 """A table of message sizes as it was measured: goodput of one queue pair by size and depth, one line each.
 
-The columns are those of perftest's own words: ``size_bytes``, ``goodput_gbps``, and the depth in a column ``depth`` or at
-the end of the name in ``arm`` (``p4_engine_depth1024``). Other columns, lines that begin with ``#`` and empty lines
-count for nothing.
+The columns are ``size_bytes``, ``goodput_gbps``, and the depth in a column ``depth`` or at the end of the name in
+``arm`` (``p4_engine_depth1024``). Other columns, lines that begin with ``#`` and empty lines count for nothing.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +35,7 @@ class Row:
     gbps: float
 
 
-class _Bad(Exception):
+class _FieldError(Exception):
     """What is wrong with a field: the text, and what would do."""
 
 
@@ -101,7 +100,7 @@ def _row(line: int, of: dict[str, tuple[int, str]], origin: str) -> Row:
         gbps = _positive(of[name][1])
         name = "depth" if "depth" in of else "arm"
         depth = _whole(of[name][1], _DEEPEST) if name == "depth" else _depth(of[name][1])
-    except _Bad as bad:
+    except _FieldError as bad:
         column, text = of[name]
         raise UsageError(f"{origin}, line {line}, column {column}: {name} = {text.strip()!r} {bad}") from None
     arm = of["arm"][1].strip() if "arm" in of else f"depth {depth}"
@@ -111,7 +110,7 @@ def _row(line: int, of: dict[str, tuple[int, str]], origin: str) -> Row:
 def _whole(text: str, most: int) -> int:
     said = text.strip()
     if not (said.isascii() and said.isdigit() and len(said) <= 18 and 1 <= int(said) <= most):
-        raise _Bad(f"is not allowed; give a whole number from 1 to {most}")
+        raise _FieldError(f"is not allowed; give a whole number from 1 to {most}")
     return int(said)
 
 
@@ -121,17 +120,12 @@ def _positive(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= 100_000:
-        raise _Bad("is not allowed; give Gbps above 0 and up to 100000, such as 79.23")
+        raise _FieldError("is not allowed; give Gbps above 0 and up to 100000, such as 79.23")
     return value
 
 
 def _depth(text: str) -> int:
     found = _DEPTH.search(text.strip())
     if found is None:
-        raise _Bad("says no depth; let it end in depth1 (or depth64), or add a column depth")
+        raise _FieldError("says no depth; let it end in depth1 (or depth64), or add a column depth")
     return _whole(found[1], _DEEPEST)
-
-
-def deepest_first(rows: Sequence[Row]) -> list[str]:
-    """The arms, in the order in which they come."""
-    return list(dict.fromkeys(row.arm for row in rows))

@@ -1,4 +1,4 @@
-"""The rows of a table of message sizes in the simulator: one queue pair through one switch, with the profile that was fitted."""
+"""The rows of a table of message sizes in the simulator: one queue pair through one switch, with the fitted profile."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from backwater.scenario.nic_profile import Values, tables
 _BYTES, _FEWEST, _MOST = 4 << 20, 4, 4096
 
 
-def simulated(fit: Fit, values: Values) -> list[float]:
+def simulated(fit: Fit) -> list[float]:
     """Gbps of each row, in the order of the rows."""
+    values = fit.values
     return [_gbps(row, fit.link, values) for row in fit.rows]
 
 

@@ -3,45 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
 #: By table, `host` or `host.nic`, its keys with their values.
 Values = Mapping[str, Mapping[str, str]]
-
-
-class Fitted(Protocol):
-    """What a fit has found; see :class:`backwater.analysis.nic_fit.Nic`."""
-
-    @property
-    def gap(self) -> float: ...
-    @property
-    def drain(self) -> float: ...
-    @property
-    def cached(self) -> float: ...
-    @property
-    def start(self) -> float: ...
-    @property
-    def start_packets(self) -> int: ...
-
-
-def values_of(nic: Fitted, post_delay: float, payload: int) -> Values:
-    """The keys of a fitted profile, in steps of 1 ns, 10 Mbps and 1 KiB."""
-    host: dict[str, str] = {}
-    if math.isfinite(nic.drain):
-        host["drain"] = f"{round(nic.drain * 100) * 10}Mbps"
-        if nic.cached >= 1024:
-            host["cached"] = f"{round(nic.cached / 1024)}KiB"
-        elif nic.cached > 0:
-            host["cached"] = f"{round(nic.cached)}B"
-    own = {"post-delay": f"{round(post_delay)}ns"}
-    if nic.gap > 0:
-        own["message-gap"] = f"{round(nic.gap)}ns"
-    if nic.start_packets:
-        own["start-bytes"] = f"{nic.start_packets * payload}B"
-        own["start-rate"] = f"{round(nic.start * 100) * 10}Mbps"
-    return {"host": host, "host.nic": own} if host else {"host.nic": own}
 
 
 def tables(values: Values, prefix: str = "") -> Iterator[str]:

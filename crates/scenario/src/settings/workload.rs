@@ -86,6 +86,10 @@ pub enum Workload {
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 1_000_000))]
         depth: u32,
+        /// From the acknowledgement of a message to the posting of the next one. Default 0.
+        #[serde(default = "zero_span")]
+        #[schemars(extend("x-maximum" = "18014s"))]
+        gap: Quantity<Span>,
         /// How many each source sends to each destination (perftest: --iters).
         #[schemars(range(min = 1, max = 10_000_000))]
         messages: u32,

@@ -55,11 +55,12 @@ pub(super) fn flows(
             let rounds = entry.outlined(*rounds, pairs.len() as f64);
             Bursts { pairs, size: size.0, rounds, interval: interval.0 }.flows(group)
         }
-        Workload::ClosedLoop { from, to, size, depth, messages } => {
+        Workload::ClosedLoop { from, to, size, depth, gap, messages } => {
             let pairs = entry.pairs(from, to)?;
             entry.count(f64::from(*messages) * pairs.len() as f64, "messages")?;
             let messages = entry.outlined(*messages, pairs.len() as f64);
-            let (flows, steps) = ClosedLoop { pairs, size: size.0, depth: *depth, messages }.flows(group);
+            let (flows, steps) =
+                ClosedLoop { pairs, size: size.0, depth: *depth, gap: gap.0, messages }.flows(group);
             entry.context.steps = steps;
             flows
         }

@@ -14,6 +14,8 @@ pub struct ClosedLoop {
     pub size: Bytes,
     /// Messages of a pair under way, at least 1.
     pub depth: u32,
+    /// From the acknowledgement of a message to the posting of the next one.
+    pub gap: Span,
     /// Messages per pair.
     pub messages: u32,
 }
@@ -35,7 +37,7 @@ impl ClosedLoop {
                         group: group.id,
                         line: 0,
                         after: vec![Event::Acked(number - self.depth)],
-                        delay: Span::ZERO,
+                        delay: self.gap,
                         starts: vec![number],
                         part: None,
                     });
@@ -54,8 +56,9 @@ mod tests {
     #[test]
     fn each_message_beyond_the_depth_waits_for_the_one_that_many_before_it() {
         let size = Bytes::from_kb(8);
-        let (flows, steps) =
-            ClosedLoop { pairs: vec![(1, 0), (2, 0)], size, depth: 2, messages: 5 }.flows(&GROUP);
+        let (pairs, gap) = (vec![(1, 0), (2, 0)], Span::from_us(3));
+        let (flows, steps) = ClosedLoop { pairs, size, depth: 2, gap, messages: 5 }.flows(&GROUP);
+        assert!(steps.iter().all(|step| step.delay == gap));
         let at_once: Vec<bool> = flows.iter().map(|flow| flow.start == GROUP.start).collect();
         assert_eq!(at_once, [true, true, false, false, false, true, true, false, false, false]);
         let waits: Vec<_> = steps.iter().map(|step| (step.host, step.starts[0], step.after[0])).collect();

@@ -53,8 +53,8 @@ def calibrate(
 
     The table has the goodput of one queue pair by message size and depth, as ib_write_bw of perftest prints it: CSV
     with the columns size_bytes, goodput_gbps, and depth (or arm, a name that ends in depth1). The two hosts are joined
-    by one switch. What is fitted: the time of a message without bytes, the gap between messages, the ceiling of what the
-    host takes in and from which size on it counts, and the rate at which an idle queue pair begins.
+    by one switch. What is fitted: the time of a message without bytes, the gap between messages, the ceiling of what
+    the host takes in and from which size on it counts, and the rate at which an idle queue pair begins.
 
     Parameters
     ----------
@@ -93,17 +93,16 @@ def calibrate(
     except UsageError as error:
         told = str(error)
         raise UsageError(told if told.startswith(str(table)) else f"{table}, {told}") from None
-    values = nic_profile.values_of(fit.nic, fit.post_delay, link.payload)
-    simulated = nic_runs.simulated(fit, values) if simulate else None
+    simulated = nic_runs.simulated(fit) if simulate else None
     if out is not None:
-        text = _file(fit, values, table)
+        text = _file(fit, table)
         write_asked(out, lambda place: place.write_text(text, encoding="utf-8"))
     if plot is not None:
         paper.draw("nic_fit_picture", fit, plot, f"{table.name}: goodput of a queue pair, measured and fitted")
     if json_:
-        print(json.dumps(_as_json(fit, values, simulated, table, out, plot), indent=2))
+        print(json.dumps(_as_json(fit, simulated, table, out, plot), indent=2))
     else:
-        _print(fit, values, simulated)
+        _print(fit, simulated)
         for written in (out, plot):
             if written is not None:
                 print(f"written: {written}")
@@ -129,10 +128,10 @@ def _link(rate: str, payload: str, header: str, ack: str, delay: str) -> Link:
     )
 
 
-def _file(fit: Fit, values: nic_profile.Values, table: Path) -> str:
+def _file(fit: Fit, table: Path) -> str:
     missing = {key: why for name, (key, why) in _LEFT_OUT.items() if name not in fit.intervals}
     return nic_profile.file(
-        values,
+        fit.values,
         name=f"fitted to {table.name}",
         port=quantities.rate(fit.link.rate * 1e9).replace(" ", ""),
         source=f"backwater calibrate {table.name}",
@@ -163,7 +162,7 @@ def _value(name: str, value: float) -> str:
     return quantities.round_size(max(round(value / 1024), 1) * 1024) if kind == "size" else f"{value:.0f}"
 
 
-def _print(fit: Fit, values: nic_profile.Values, simulated: list[float] | None) -> None:
+def _print(fit: Fit, simulated: list[float] | None) -> None:
     console = terminal.stdout()
     names = ["goodput", "fitted", "error", *(["simulated", "error"] if simulated else [])]
     rows = terminal.table("Goodput in Gbps", ["arm", "size"], names)
@@ -187,12 +186,11 @@ def _print(fit: Fit, values: nic_profile.Values, simulated: list[float] | None) 
     if simulated:
         off = max(abs(one / fitted - 1) for one, fitted in zip(simulated, fit.fitted, strict=True))
         console.say(f"simulator and closed form differ by at most {100 * off:.2g} %")
-    console.say("\n".join(nic_profile.tables(values)))
+    console.say("\n".join(nic_profile.tables(fit.values)))
 
 
 def _as_json(
     fit: Fit,
-    values: nic_profile.Values,
     simulated: list[float] | None,
     table: Path,
     out: Path | None,
@@ -219,7 +217,7 @@ def _as_json(
         "table": str(table),
         "parameters": parameters,
         "units": {"round_trip": "ns", "gap": "ns", "drain": "Gbps", "cached": "B", "start": "Gbps"},
-        "values": values,
+        "values": fit.values,
         "rms_error": fit.rms,
         "worst_error": fit.worst,
         "rows": rows,

@@ -285,6 +285,28 @@ def test_a_key_of_which_another_value_would_be_needed_is_not_called_the_same(tmp
     assert "ENABLE_QCN 0 (line 1) is not carried over" in made.notes
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("LINK_DOWN 2100000 0 3", "is not carried over: a link goes down there"),
+        ("ERROR_RATE_PER_LINK 0.01", "is not carried over: each link loses that share of its frames there"),
+        ("ERROR_RATE_PER_LINK 0.0000", "so it is here"),
+        ("HAS_WIN 1", "is not carried over: a window bounds what is under way there"),
+        ("HAS_WIN 0", "so it is here"),
+        ("RATE_BOUND 0", "is not carried over: senders have no pace there"),
+        ("RATE_BOUND 1", "so it is here"),
+        ("L2_ACK_INTERVAL 256", "says nothing there"),
+        ("MULTI_RATE 1", "are for HPCC (CC_MODE 3)"),
+        ("VAR_WIN 1", "is not carried over"),
+        ("VAR_WIN 1\nHAS_WIN 0", "HAS_WIN 0 is none"),
+    ],
+)
+def test_a_line_that_becomes_nothing_is_told_with_what_it_does_there(tmp_path: Path, line: str, told: str) -> None:
+    text = "\n".join(kept for kept in CONFIG.splitlines() if kept.split()[0] != line.split()[0])
+    made = hpcc.load(_config(tmp_path, f"{text}\n{line}\n"))
+    assert [note for note in made.notes if note.startswith(f"{line.splitlines()[0]} (line ") and told in note]
+
+
 def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,7 +315,7 @@ def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(
     told = json.loads(capsys.readouterr().out)
     assert told["notes"] == [
         "ENABLE_QCN 1 (line 1): so it is here: receivers and senders of cc.kind act on marks",
-        "LINK_DOWN 0 0 0 (line 17) is not carried over",
+        "LINK_DOWN 0 0 0 (line 17): so it is here: no link goes down",
     ]
     run = _run(tmp_path / "made")
     cc = run.meta["scenario"]["cc"]

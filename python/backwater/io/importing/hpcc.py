@@ -51,12 +51,34 @@ _REASONS = {
     "ENABLE_TRACE": _RECORDS,
     "L2_CHUNK_SIZE": "are for packets that are lost: PFC loses none",
     "L2_BACK_TO_ZERO": "are for packets that are lost: PFC loses none",
+    "L2_ACK_INTERVAL": "says nothing there: its counter begins anew with each packet; each has an ACK, as here (ack.every = 1)",
 }
+#: Keys that only some controllers there read, and why they say nothing to the others.
+_OF_OTHERS = {
+    **dict.fromkeys(
+        ("FAST_REACT", "U_TARGET", "MI_THRESH", "INT_MULTI", "MULTI_RATE", "SAMPLE_FEEDBACK"),
+        "are for HPCC (CC_MODE 3)",
+    ),
+    **dict.fromkeys(("PINT_LOG_BASE", "PINT_PROB"), "are for HPCC-PINT (CC_MODE 10)"),
+    "DCTCP_RATE_AI": "is for DCTCP (CC_MODE 8)",
+}
+#: Keys that say how large a window is, of which there is none without `HAS_WIN`.
+_OF_WINDOWS = ("VAR_WIN", "GLOBAL_T")
+_NO_WINDOW = "say how large a window is, and HAS_WIN 0 is none"
 #: Keys with a value that is how it is here anyway, and what that is.
 _SAME = {
     "ENABLE_QCN": (1.0, "receivers and senders of cc.kind act on marks"),
     "USE_DYNAMIC_PFC_THRESHOLD": (1.0, "PFC's thresholds are dynamic (switch.pfc.threshold, profile hpcc-ns3)"),
     "ERROR_RATE_PER_LINK": (0.0, "links do not lose packets"),
+    "RATE_BOUND": (1.0, "senders keep the pace of their rate"),
+    "HAS_WIN": (0.0, "no window bounds what is under way"),
+}
+#: What another value of a key does there, which makes results incomparable.
+_MISSED = {
+    "LINK_DOWN": "a link goes down there; none does here",
+    "ERROR_RATE_PER_LINK": "each link loses that share of its frames there; no link loses any here",
+    "RATE_BOUND": "senders have no pace there; here they keep that of their rate",
+    "HAS_WIN": "a window bounds what is under way there; under DCQCN and TIMELY there is none here",
 }
 
 
@@ -81,16 +103,22 @@ def load(config: Path) -> Imported:
 def _left(config: Config) -> list[str]:
     """A note on every key that became nothing of the scenario: those with the same reason together."""
     notes, together = [], dict[str, list[str]]()
+    windows = config.values.get("HAS_WIN")
+    without_windows = windows is not None and windows.words in (["0"], ["0.0"])
     for key, value in config.values.items():
         if key in config.used:
             continue
         told = f"{key} {' '.join(value.words)} (line {value.line})"
-        if key in _REASONS:
-            together.setdefault(_REASONS[key], []).append(told)
+        reasons = _REASONS | _OF_OTHERS | (dict.fromkeys(_OF_WINDOWS, _NO_WINDOW) if without_windows else {})
+        if key in reasons:
+            together.setdefault(reasons[key], []).append(told)
+        elif key == "LINK_DOWN" and value.words[0].strip("0.") == "":
+            notes.append(f"{told}: so it is here: no link goes down")
         elif key in _SAME and config.number(key) == _SAME[key][0]:
             notes.append(f"{told}: so it is here: {_SAME[key][1]}")
         else:
-            notes.append(f"{told} is not carried over")
+            missed = f": {_MISSED[key]}" if key in _MISSED else ""
+            notes.append(f"{told} is not carried over{missed}")
     return [*notes, *(f"{', '.join(keys)} {why}" for why, keys in together.items())]
 
 

@@ -51,7 +51,7 @@ _REASONS = {
     "ENABLE_TRACE": _RECORDS,
     "L2_CHUNK_SIZE": "are for packets that are lost: PFC loses none",
     "L2_BACK_TO_ZERO": "are for packets that are lost: PFC loses none",
-    "L2_ACK_INTERVAL": "says nothing there: its counter begins anew with each packet; each has an ACK, as here (ack.every = 1)",
+    "L2_ACK_INTERVAL": "says nothing there: each packet has an ACK, as here (ack.every = 1)",
 }
 #: Keys that only some controllers there read, and why they say nothing to the others.
 _OF_OTHERS = {

@@ -193,7 +193,8 @@ impl Endpoint {
     /// The first packet is drained from `now` on, or goes on being drained; returns when to look at it again, if ever.
     fn drain_first(&mut self, now: u64, world: &World) -> Option<u64> {
         let first = self.pool.first(self.queue);
-        let work = if world.under_way(first.flow) <= self.cached { 0 } else { first.size };
+        let is_cached = self.cached > 0 && world.under_way(first.flow) <= self.cached;
+        let work = if is_cached { 0 } else { first.size };
         self.outlook = self.drain.start(now, work, first.time < now);
         self.look_at()
     }

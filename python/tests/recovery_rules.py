@@ -1,0 +1,175 @@
+"""Go-back-N by InfiniBand and selective repeat by the IRN paper, as a program that shares no line with the crates.
+
+IRN: Mittal et al., Revisiting Network Support for RDMA, SIGCOMM 2018, sections 3.1 and 3.2. Go-back-N: InfiniBand
+Architecture, volume 1, sections 9.7.5 and 9.9.2. Packets have numbers from 0; times are of the network's unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lossy_network import Packet
+
+if TYPE_CHECKING:
+    from lossy_network import Star
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of frames and how a queue pair recovers."""
+
+    payload: int
+    header: int
+    reply: int
+    selective: bool
+    #: Of go-back-N the one timeout; of selective repeat the one with more than `few` packets under way.
+    timeout: int
+    low: int = 0
+    few: int = 3
+    #: Packets that may be under way: BDP-FC. None for go-back-N.
+    cap: int | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """All before `expected` has come, and of a NACK of selective repeat packet `also`."""
+
+    expected: int
+    nack: bool = False
+    also: int | None = None
+
+
+class Flow:
+    """A queue pair, and at its other end the receiver."""
+
+    def __init__(self, star: Star, settings: Settings, source: int, to: int, size: int, start: int) -> None:
+        self.star, self.settings, self.source, self.to, self.size, self.start = star, settings, source, to, size, start
+        self.clock = star.clock
+        self.packets = -(-size // settings.payload)
+        self.oldest = self.next = self.newest = 0
+        self.due = start
+        self.acked: set[int] = set()
+        #: Packets that were sent again in this recovery, and where it ends.
+        self.again: set[int] = set()
+        self.ends: int | None = None
+        self.sent = self.nacks = self.timeouts = self.discarded = self.duplicates = 0
+        self.done: int | None = None
+        self.timer: list[Any] = []
+        # The receiver's side.
+        self.expected = 0
+        self.kept: set[int] = set()
+        self.nacked = False
+        self.clock.at(start, self._begin)
+
+    def _begin(self) -> None:
+        self.star.up[self.source].sources.append(self)
+        self.star.up[self.source].go()
+
+    # The requester.
+
+    def _lost(self) -> int | None:
+        """The next packet to send again: that of the cumulative ACK, then those below an acknowledged one."""
+        if self.ends is None:
+            return None
+        below = max(self.acked, default=self.oldest)
+        missing = (number for number in range(self.oldest, max(below, self.oldest + 1)))
+        return next((number for number in missing if number not in self.acked and number not in self.again), None)
+
+    def can_send(self) -> bool:
+        if self.done is not None:
+            return False
+        if not self.settings.selective:
+            return self.next < self.packets
+        if self._lost() is not None:
+            return True
+        cap = self.settings.cap
+        return self.newest < self.packets and (cap is None or self.newest - self.oldest < cap)
+
+    def send(self) -> Packet:
+        if self.settings.selective:
+            lost = self._lost()
+            number = self.newest if lost is None else lost
+            if lost is not None:
+                self.again.add(lost)
+        else:
+            number = self.next
+            self.next += 1
+        self.newest = max(self.newest, number + 1)
+        self.sent += 1
+        if not self.timer:
+            self._arm()
+        first = number * self.settings.payload
+        payload = min(self.settings.payload, self.size - first)
+        return Packet(self, payload + self.settings.header, number, payload)
+
+    def _arm(self) -> None:
+        few = self.settings.selective and self.newest - self.oldest <= self.settings.few
+        self.timer.clear()
+        self.timer = self.clock.after(self.settings.low if few else self.settings.timeout, self._expired)
+
+    def _expired(self) -> None:
+        self.timeouts += 1
+        self.timer = []
+        self._recover()
+        self._arm()
+        self.star.up[self.source].go()
+
+    def _recover(self) -> None:
+        if self.settings.selective:
+            self.again.clear()
+            self.ends = self.newest
+        else:
+            self.next = self.oldest
+
+    def answered(self, reply: Reply) -> None:
+        if self.done is not None:
+            return
+        self.nacks += reply.nack
+        fresh = reply.expected > self.oldest
+        self.oldest = max(self.oldest, reply.expected)
+        self.next = max(self.next, self.oldest)
+        self.acked = {number for number in self.acked if number >= self.oldest}
+        if self.ends is not None and self.oldest >= self.ends:
+            self.ends = None
+        if reply.also is not None and reply.also >= self.oldest:
+            self.acked.add(reply.also)
+        if reply.nack and (not self.settings.selective or self.ends is None):
+            self._recover()
+        if self.oldest == self.packets:
+            self.done = self.clock.now
+        # The timer is that of the oldest packet.
+        if fresh:
+            self.timer.clear()
+            self.timer = []
+            if self.oldest < self.newest:
+                self._arm()
+        self.star.up[self.source].go()
+
+    # The responder.
+
+    def receive(self, packet: Packet) -> None:
+        reply = self._taken(packet.seq)
+        if reply:
+            self.star.up[self.to].put(Packet(self, self.settings.reply, reply=reply))
+
+    def _taken(self, number: int) -> Reply | None:
+        if number == self.expected:
+            self.nacked = False
+            self.expected += 1
+            while self.expected in self.kept:
+                self.kept.remove(self.expected)
+                self.expected += 1
+            return Reply(self.expected)
+        if number < self.expected:
+            self.duplicates += 1
+            return Reply(self.expected)
+        if self.settings.selective:
+            self.duplicates += number in self.kept
+            self.kept.add(number)
+            return Reply(self.expected, nack=True, also=number)
+        self.discarded += 1
+        if self.nacked:
+            return None
+        self.nacked = True
+        return Reply(self.expected, nack=True)

@@ -49,6 +49,11 @@ report: build ## judge the papers at their own size, from a committed tree, vary
 
 test: test-rust test-dataplane test-python ## run every test
 
+prepare: $(STAMPS)/test $(STAMPS)/node $(STAMPS)/gungraun ## install what the checks need besides: packages of Python and of the page, tools of cargo
+
+build-tests: $(STAMPS)/dev ## compile the tests in Rust, and run none
+	cargo test --workspace --locked --no-run
+
 test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
 	cargo test --release --locked -p backwater-benches --test fixed # the same digests as in the dev profile

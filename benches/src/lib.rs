@@ -10,9 +10,9 @@ use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold
 use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, PolicyConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, IsolationSpec,
-    KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec, Queueing, Scope,
-    Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
+    AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, FaultSpec,
+    IsolationSpec, KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
+    Queueing, Scope, Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -70,6 +70,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
         nic: NicSpec::default(),
         depths: Vec::new(),
         throttle: None,
+        faults: FaultSpec::default(),
         user: UserSpec::default(),
         switch: SwitchSpec {
             queueing: Queueing::Output,

@@ -110,6 +110,7 @@ pub fn try_under(mut simulation: Simulation, control: &Control<'_>) -> Result<Ou
         all.isolation.extend(&records.isolation);
         all.endpoints.extend(&records.endpoints);
         all.drops.extend(&records.drops);
+        all.faults.extend(&records.faults);
         all.frames.extend(&records.frames);
         all.throttle.extend(&records.throttle);
         all.throttle_states.extend(&records.throttle_states);

@@ -4,8 +4,8 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit, headr
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, CreditSpec, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec,
-    ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
+    AckSpec, Arbiter, Balancing, CreditSpec, FaultSpec, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec,
+    PfcSpec, ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -40,6 +40,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         nic: NicSpec::default(),
         depths: Vec::new(),
         throttle: None,
+        faults: FaultSpec::default(),
         user: UserSpec::default(),
         switch: SwitchSpec {
             queueing: Queueing::Output,

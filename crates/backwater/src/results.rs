@@ -3,7 +3,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::functions::UserFunctions;
 use crate::network;
-use backwater_fabric::record::{BlockedRecord, DropCount, PortRecord, RankRecord, SwitchRecord};
+use backwater_fabric::record::{BlockedRecord, DropCount, FaultRecord, PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{End, Totals};
 use backwater_probe::{IsolationSummary, Names, RankSummary, Sink, Summary, Written, run_json};
 use backwater_scenario::ValidScenario;
@@ -48,6 +48,7 @@ pub(crate) struct FinalRecords {
     pub(crate) switches: Vec<SwitchRecord>,
     pub(crate) blocked: Vec<BlockedRecord>,
     pub(crate) drops: Vec<DropCount>,
+    pub(crate) faults: Vec<FaultRecord>,
     pub(crate) ranks: Vec<RankRecord>,
 }
 
@@ -131,6 +132,7 @@ pub(crate) fn finish(
     sink.append(&ends.switches)?;
     sink.append(&ends.blocked)?;
     sink.append(&ends.drops)?;
+    sink.append(&ends.faults)?;
     sink.append(&ends.ranks)?;
     let written = sink.finish()?;
     Ok(Results(run_json::write(folder, facts, &written)?))

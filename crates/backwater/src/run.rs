@@ -162,6 +162,7 @@ impl Run {
             ports: simulation.ports(),
             switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
             drops: if plan.has(TableId::DropCounts) { simulation.drop_counts() } else { Vec::new() },
+            faults: simulation.fault_costs(),
             blocked: if plan.has(TableId::Blocked) { simulation.blocked() } else { Vec::new() },
             ranks: simulation.ranks(),
         };
@@ -251,6 +252,7 @@ fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.streams)?;
     sink.append(&records.endpoints)?;
     sink.append(&records.drops)?;
+    sink.append(&records.faults)?;
     sink.append(&records.frames)?;
     sink.append(&records.timings)?;
     sink.append(&records.jobs)?;

@@ -94,6 +94,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         (TableId::Streams, *streams),
         (TableId::Endpoints, *endpoints),
         (TableId::Drops, *drops && spec.loses()),
+        (TableId::Faults, !spec.faults.is_empty()),
         (TableId::Frames, !frames.is_empty()),
         (TableId::Throttle, *throttle),
         (TableId::ThrottleStates, *throttle_states),

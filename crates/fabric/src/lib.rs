@@ -10,6 +10,7 @@
 mod app;
 mod check;
 mod ctx;
+mod fault;
 mod isolation_counts;
 mod link;
 mod log;

@@ -1,8 +1,9 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
-    ArrivedRecord, CrowdRecord, DeliveredRecord, DependencyRecord, DropRecord, EndpointRecord, FrameRecord,
-    HoldRecord, InjectedRecord, IsolationRecord, JobRecord, MarkRecord, PauseRecord, PutRecord, RateRecord,
-    SampleRecord, StateRecord, StreamRecord, ThrottleRecord, ThrottleStateRecord, TimingRecord, WaitRecord,
+    ArrivedRecord, CrowdRecord, DeliveredRecord, DependencyRecord, DropReason, DropRecord, EndpointRecord,
+    FaultRecord, FrameRecord, HoldRecord, InjectedRecord, IsolationRecord, JobRecord, MarkRecord,
+    PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord, ThrottleRecord,
+    ThrottleStateRecord, TimingRecord, WaitRecord,
 };
 
 /// Records by kind, in the order of events at each node.
@@ -40,6 +41,8 @@ pub struct Records {
     pub endpoints: Vec<EndpointRecord>,
     /// Packets that switches dropped.
     pub drops: Vec<DropRecord>,
+    /// What happened to faults.
+    pub faults: Vec<FaultRecord>,
     /// Frames that chosen ports sent.
     pub frames: Vec<FrameRecord>,
     /// Throttles of NICs, by period.
@@ -73,6 +76,7 @@ impl Records {
         self.streams.append(&mut other.streams);
         self.endpoints.append(&mut other.endpoints);
         self.drops.append(&mut other.drops);
+        self.faults.append(&mut other.faults);
         self.frames.append(&mut other.frames);
         self.throttle.append(&mut other.throttle);
         self.throttle_states.append(&mut other.throttle_states);
@@ -100,7 +104,10 @@ impl Records {
         self.streams
             .sort_by_key(|r| (r.end, r.stream.src, r.stream.dst, r.stream.priority, r.stream.kind, r.target));
         self.endpoints.sort_by_key(|r| (r.end, r.node));
-        self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        // What a wire loses is known before what the port behind it drops at the same instant, or after it, as the engine has it.
+        let wire = |r: &DropRecord| (r.reason == DropReason::LinkDown).then_some((r.flow, r.seq));
+        self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority, wire(r)));
+        self.faults.sort_by_key(|r| (r.time, r.node, r.port));
         self.frames.sort_by_key(|r| (r.time, r.node, r.port));
         self.throttle.sort_by_key(|r| (r.end, r.node));
         self.throttle_states.sort_by_key(|r| (r.time, r.node, r.lane));
@@ -127,6 +134,7 @@ impl Records {
         self.streams.clear();
         self.endpoints.clear();
         self.drops.clear();
+        self.faults.clear();
         self.frames.clear();
         self.throttle.clear();
         self.throttle_states.clear();

@@ -152,12 +152,11 @@ impl Node for FabricNode {
         }
     }
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        if !world.taps.is_empty() {
-            self.ports_mut().tap(
-                std::slice::from_ref(packet),
-                u64::MAX,
-                &mut Ctx { now: packet.time, world, post },
-            );
+        if world.is_watched {
+            let cx = &mut Ctx { now: packet.time, world, post };
+            if self.ports_mut().watch(std::slice::from_ref(packet), u64::MAX, cx).is_some() {
+                return;
+            }
         }
         match self {
             Self::Host(host) => host.receive(packet, world, post),

@@ -20,6 +20,7 @@ use crate::check::audit;
 use crate::check::deadlock;
 use crate::check::explain::explain;
 use crate::ctx::Ctx;
+use crate::fault::Faults;
 use crate::link::ports::{LONGEST_RUN, Ports};
 use crate::log::Records;
 use crate::nic::host::Host;
@@ -117,6 +118,7 @@ impl Simulation {
         let user = std::mem::take(&mut spec.user);
         let mut world = World::new(&spec, flows, user);
         world.taps = taps(&spec.network, &spec.probe.frames, &world);
+        world.faults = Faults::new(&spec, &world);
         let count = spec.network.nodes().len() as u32;
         let ends = HostFlows::new(&spec, &world.flows);
         let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();

@@ -15,6 +15,7 @@ use backwater_units::{Bytes, Rate, Span};
 
 mod balancing;
 mod endpoint;
+mod fault;
 mod job;
 mod put;
 mod throttle;
@@ -23,6 +24,7 @@ use crate::user::UserSpec;
 
 pub use balancing::Balancing;
 pub use endpoint::{DrainSpec, EndpointSpec};
+pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
 pub use put::PutSpec;
 pub use throttle::ThrottleSpec;
@@ -67,6 +69,8 @@ pub struct Spec {
     pub depths: Vec<u32>,
     /// What holds back hosts that use many credits. Only with [`SwitchSpec::credits`].
     pub throttle: Option<ThrottleSpec>,
+    /// What goes wrong.
+    pub faults: FaultSpec,
     /// Functions of the user's own.
     pub user: UserSpec,
     /// What is recorded.
@@ -267,7 +271,7 @@ pub enum Overflow {
 impl Spec {
     /// Whether anything may be dropped in the network.
     pub fn loses(&self) -> bool {
-        self.switch.overflow != Overflow::Stop
+        self.switch.overflow != Overflow::Stop || self.faults.loses()
     }
 }
 

@@ -221,7 +221,7 @@ pub enum Violation {
         room: Bytes,
     },
     /// Egress ports wait for each other in a circle, or nothing can move any more although flows are not finished.
-    #[error("{time}: deadlock: {}", deadlock(circle, blocked, paused, *unfinished))]
+    #[error("{time}: deadlock: {}{}", deadlock(circle, blocked, paused, *unfinished), storming(storms))]
     Deadlock {
         /// When it was found.
         time: Time,
@@ -233,6 +233,8 @@ pub enum Violation {
         circle: Vec<String>,
         /// The flows of which data stands in the circle.
         blocked: Vec<String>,
+        /// Hosts whose NIC sends PAUSE without end.
+        storms: Vec<String>,
     },
     /// NICs throttle themselves to nothing, and no credit comes back that would change that.
     #[error(
@@ -347,6 +349,16 @@ fn ranks(waiting: &[String], unfinished: u64) -> String {
         "{unfinished} ranks have not ended, and nothing is under way that they could go on by: {}. Each of them waits for a call \
          of another rank that never comes",
         few(waiting, "; ")
+    )
+}
+
+fn storming(hosts: &[String]) -> String {
+    if hosts.is_empty() {
+        return String::new();
+    }
+    format!(
+        ". The NIC of {} sends PAUSE without end: set switch.pfc.watchdog.action, or end the fault (until)",
+        few(hosts, ", ")
     )
 }
 

@@ -12,6 +12,7 @@ use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
 
 use crate::app::jobs::Jobs;
+use crate::fault::Faults;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
@@ -193,6 +194,10 @@ pub(crate) struct World {
     pub(crate) batching_untapped: bool,
     /// The wires whose frames are recorded, by the node that they end at; empty if there are none.
     pub(crate) taps: Taps,
+    /// What goes wrong, if anything does.
+    pub(crate) faults: Option<Box<Faults>>,
+    /// Whether arrivals are looked at before they are taken in: wires are tapped, or something goes wrong.
+    pub(crate) is_watched: bool,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
     pub(crate) sample: u64,
 }
@@ -202,6 +207,11 @@ fn peers(spec: &Spec) -> Vec<Vec<u32>> {
     let by_root = spec.switch.isolation.as_ref().is_some_and(|isolation| isolation.key == KeyKind::Root);
     let nodes = if by_root { spec.network.nodes().len() as u32 } else { 0 };
     (0..nodes).map(|node| spec.network.ports(node).iter().map(|port| port.peer).collect()).collect()
+}
+
+/// [`World::is_watched`]
+fn is_watched(spec: &Spec) -> bool {
+    !spec.probe.frames.is_empty() || !spec.faults.is_empty()
 }
 
 impl World {
@@ -301,8 +311,10 @@ impl World {
             isolation_events: spec.probe.isolation,
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
-            batching_untapped: batching && spec.probe.frames.is_empty(),
+            batching_untapped: batching && !is_watched(spec),
             taps: Taps::new(),
+            faults: None,
+            is_watched: is_watched(spec),
             batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),
         }

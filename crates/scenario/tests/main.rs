@@ -4,6 +4,7 @@ mod balancing;
 mod common;
 mod congestion_trees;
 mod deadlock;
+mod faults;
 mod hostile;
 mod hpc_links;
 mod infiniband;

@@ -48,6 +48,22 @@ impl Routes {
     /// [`RouteError::Unreachable`] names two hosts without a path; [`RouteError::TooManyGroups`]; [`RouteError::Structure`].
     pub fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
         check_reachable(net)?;
+        Self::by_links(net, routing, &|_| false)
+    }
+
+    /// The same if some links, by their index, are down. Where no way is left, the table has no ports.
+    ///
+    /// # Errors
+    /// [`RouteError::TooManyGroups`]; [`RouteError::Structure`] of routings that go by the place of a switch and not by distances.
+    pub fn without(net: &Network, routing: Routing, down: &[bool]) -> Result<Self, RouteError> {
+        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
+            let name = if routing == Routing::Minimal { "minimal" } else { "dimension-order" };
+            return Err(RouteError::Structure { routing: name, wanted: "a network whose links are all up" });
+        }
+        Self::by_links(net, routing, &|link| down[link as usize])
+    }
+
+    fn by_links(net: &Network, routing: Routing, down: &dyn Fn(u32) -> bool) -> Result<Self, RouteError> {
         let count = net.nodes().len() as u32;
         let switches: Vec<u32> = (0..count).filter(|&node| net.is_switch(node)).collect();
         let mut row = vec![None; count as usize];
@@ -63,14 +79,20 @@ impl Routes {
         let (divisors, parallel) = (divisors(net), net.has_parallel_links());
         let mut group = Vec::new();
         for (attachment, hosts) in hosts_by_attachment(net) {
-            let distance = distances(net, attachment);
+            let distance = distances_by(net, attachment, down);
             for (&switch, row) in switches.iter().zip(0..) {
                 group.clear();
-                group.extend(closer(net, &distance, switch));
+                group.extend(
+                    closer(net, &distance, switch)
+                        .filter(|port| !down(net.ports(switch)[usize::from(*port)].link)),
+                );
                 match routing {
                     _ if switch == attachment => {
                         for &host in &hosts {
-                            table.set(row, host, &[net.ports(net.hosts()[host as usize])[0].peer_port])?;
+                            let nic = &net.ports(net.hosts()[host as usize])[0];
+                            if !down(nic.link) {
+                                table.set(row, host, &[nic.peer_port])?;
+                            }
                         }
                     }
                     Routing::DModK if !group.is_empty() => {
@@ -253,12 +275,17 @@ enum Mark {
 /// Links from every node to `from`; `None` where there is no way. Hosts are ends, never passed through: they have
 /// one port.
 pub(crate) fn distances(net: &Network, from: u32) -> Vec<Option<u32>> {
+    distances_by(net, from, &|_| false)
+}
+
+/// The same without the links that are down.
+fn distances_by(net: &Network, from: u32, down: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {
     let mut distance = vec![None; net.nodes().len()];
     distance[from as usize] = Some(0);
     let mut queue = VecDeque::from([(from, 0)]);
     while let Some((node, d)) = queue.pop_front() {
         for port in net.ports(node) {
-            if distance[port.peer as usize].is_none() {
+            if distance[port.peer as usize].is_none() && !down(port.link) {
                 distance[port.peer as usize] = Some(d + 1);
                 queue.push_back((port.peer, d + 1));
             }

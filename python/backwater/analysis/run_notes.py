@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backwater.analysis import collectives, critical, gpcnet, jobs, own_controllers, put_notes, roles, tables, throttle
+from backwater.analysis import (
+    collectives,
+    critical,
+    fault_notes,
+    gpcnet,
+    jobs,
+    own_controllers,
+    put_notes,
+    roles,
+    tables,
+    throttle,
+)
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
 from backwater.common.late import pl
@@ -53,6 +64,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _throttles(results)
     lines += _blocked(results)
     lines += put_notes.of(results)
+    lines += fault_notes.of(results)
     lines += _threads(meta)
     lines += _loads(results)
     lines += own_controllers.notes(results)

@@ -456,6 +456,11 @@ class Results:
         return self.table("drop_counts")
 
     @property
+    def faults(self) -> pl.LazyFrame:
+        """One row per event of a fault, and one per fault and port that lost packets by it."""
+        return self.table("faults")
+
+    @property
     def frames(self) -> pl.LazyFrame:
         """One row per frame that left an egress port in `probe.frames`."""
         return self.table("frames")

@@ -63,6 +63,30 @@ impl Egress {
         }
     }
 
+    /// Frames that begin from now on leave at this rate.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.ps_per_byte = rate.exact_ps_per_byte().unwrap_or(0);
+    }
+
+    /// The link is down: the port is busy for ever, and owes the other end nothing.
+    pub(crate) const fn shut(&mut self) {
+        self.busy_until = u64::MAX;
+        self.pfc_pause = 0;
+        self.pfc_resume = 0;
+    }
+
+    /// The link is up again, and free from then on.
+    pub(crate) const fn open(&mut self, free: u64) {
+        self.busy_until = free;
+    }
+
+    /// A PFC frame for these classes is to be sent.
+    pub(crate) const fn owe_pfc(&mut self, pause: u8, resume: u8) {
+        self.pfc_pause = (self.pfc_pause & !resume) | pause;
+        self.pfc_resume = (self.pfc_resume & !pause) | resume;
+    }
+
     /// The peer forwards frames when their first `header` bytes are in.
     pub(crate) fn cut_through(&mut self, header: Bytes) {
         self.cut = self.rate.serialize(header).as_ps();

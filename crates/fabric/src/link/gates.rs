@@ -229,6 +229,12 @@ impl Ports {
         true
     }
 
+    /// Since when a gate is closed; `None`: it is open.
+    pub(crate) fn closed_since(&self, port: u16, class: u8) -> Option<u64> {
+        let closed = self.egress[port as usize].paused & (1 << class) != 0;
+        closed.then(|| self.gates[self.at(port, class)].since)
+    }
+
     /// What the closed gates of all ports wait for.
     pub(crate) fn waits(&self) -> impl Iterator<Item = Wait> {
         (0..).zip(&self.egress).flat_map(move |(port, egress)| {

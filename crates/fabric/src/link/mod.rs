@@ -3,6 +3,7 @@ pub(crate) mod credits;
 pub(crate) mod drops;
 pub(crate) mod egress;
 pub(crate) mod extensions;
+pub(crate) mod failures;
 pub(crate) mod gates;
 pub(crate) mod ingress;
 mod pfc;

@@ -15,6 +15,7 @@ use crate::link::credits::Credits;
 use crate::link::drops::Drops;
 use crate::link::egress::{Egress, pick};
 use crate::link::extensions::Extensions;
+use crate::link::failures::FaultState;
 use crate::link::gates::Gate;
 use crate::link::queue::{Fifo, Pool};
 use crate::log::Records;
@@ -128,6 +129,12 @@ pub(crate) enum Purpose {
     Gone,
     /// A message from a rank of the same host is there; argument: the place of its receiver.
     Local,
+    /// The timetable of the node's faults has something.
+    Fault,
+    /// A NIC that sends PAUSE without end sends the next one.
+    Storm,
+    /// A switch looks whether a PAUSE ends; argument: class.
+    Watchdog,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,6 +174,8 @@ pub(crate) struct Ports {
     isolation_counts: IsolationCounts,
     /// What was lost here.
     pub(super) drops: Drops,
+    /// What it knows of the faults of the run, if there are any.
+    pub(super) faults: Option<Box<FaultState>>,
 }
 
 const NO_WAKE: u64 = u64::MAX;
@@ -205,6 +214,7 @@ impl Ports {
             credits: None,
             isolation_counts: IsolationCounts::default(),
             drops: Drops::new(),
+            faults: None,
         };
         this.prepare_links(network, world);
         this

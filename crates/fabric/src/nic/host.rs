@@ -85,8 +85,10 @@ impl Node for Host {
         post: &mut P,
     ) {
         // Once a window, not once a packet.
-        if !world.taps.is_empty() {
-            self.ports.tap(arrivals, window.end, &mut Ctx { now: window.start, world, post });
+        if world.is_watched {
+            let spared = self.ports.watch(arrivals, window.end, &mut Ctx { now: window.start, world, post });
+            in_order(self, spared.as_deref().unwrap_or(arrivals), window, keys, world, post);
+            return;
         }
         in_order(self, arrivals, window, keys, world, post);
     }
@@ -187,7 +189,11 @@ impl Node for Host {
             Purpose::Forget => self.forget(cx),
             Purpose::Poll => self.poll(timer.argument as u8, cx),
             Purpose::Drained => self.drained(cx),
-            Purpose::Crossed | Purpose::Residency => unreachable!("a host has no crossbar"),
+            Purpose::Crossed | Purpose::Residency | Purpose::Watchdog => {
+                unreachable!("a host is no switch")
+            }
+            Purpose::Fault => self.fault_due(cx),
+            Purpose::Storm => self.storm(cx),
             Purpose::Rank => self.rank_due(timer.argument, cx),
             Purpose::Gone => self.message_gone(timer.argument, cx),
             Purpose::Local => self.local_message(timer.argument, cx),
@@ -244,6 +250,7 @@ impl Host {
         if let Some((start, _)) = this.next_start(world) {
             this.ports.set_timer(start, NIC, Purpose::Start, 0);
         }
+        this.ports.arm_fault(world);
         for (at, rank) in this.ranks.iter().flat_map(|ranks| ranks.starts(world)) {
             this.ports.set_timer(at, NIC, Purpose::Rank, rank);
         }

@@ -1,7 +1,8 @@
 //! A host's NIC: what it sends next, and how it takes what arrives.
+mod faults;
 mod goodput;
 pub(crate) mod host;
-pub(crate) mod isolation;
+mod isolation;
 mod jobs;
 pub(crate) mod pacing_queue;
 pub(crate) mod pft;

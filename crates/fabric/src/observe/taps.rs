@@ -42,10 +42,25 @@ pub(crate) fn taps(network: &Network, tapped: &[(u32, u16)], world: &World) -> T
 }
 
 impl Ports {
+    /// What happens to arrivals before they are taken in: those of tapped wires are recorded, and faults lose some. What is left, if
+    /// that is not all.
+    #[cold]
+    pub(crate) fn watch<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        end: u64,
+        cx: &mut Ctx<'_, P>,
+    ) -> Option<Vec<Packet>> {
+        if !cx.world.taps.is_empty() {
+            self.tap(arrivals, end, cx);
+        }
+        self.spared(arrivals, end, cx)
+    }
+
     /// Records those of the arrivals before `end` that came by a tapped wire: what the last window of a run is cut off from
     /// does not happen.
     #[cold]
-    pub(crate) fn tap<P: Post<Packet>>(&mut self, arrivals: &[Packet], end: u64, cx: &mut Ctx<'_, P>) {
+    fn tap<P: Post<Packet>>(&mut self, arrivals: &[Packet], end: u64, cx: &mut Ctx<'_, P>) {
         let taps = &cx.world.taps[self.node() as usize];
         for packet in arrivals.iter().filter(|packet| packet.time < end && packet.kind.is_on_a_wire()) {
             let Some(Tap { node, port, wire }) = &taps[usize::from(packet.port)] else { continue };

@@ -6,7 +6,9 @@ use backwater_units::{Bytes, Span, Time};
 
 use crate::nic::host::Host;
 use crate::node::FabricNode;
-use crate::record::{BlockedRecord, DropCount, FlowRecord, PortRecord, RankRecord, SwitchRecord};
+use crate::record::{
+    BlockedRecord, DropCount, FaultRecord, FlowRecord, PortRecord, RankRecord, SwitchRecord,
+};
 use crate::simulation::Simulation;
 use crate::simulation::ideal::{Ideal, Ways};
 use crate::world::World;
@@ -145,6 +147,11 @@ impl Simulation {
     /// One record per port, priority and reason for which something was dropped there.
     pub fn drop_counts(&self) -> Vec<DropCount> {
         self.engine.nodes().iter().flat_map(|node| node.ports().drop_counts(&self.world)).collect()
+    }
+
+    /// One record per fault and port: what it lost there.
+    pub fn fault_costs(&self) -> Vec<FaultRecord> {
+        self.engine.nodes().iter().flat_map(|node| node.ports().fault_costs(&self.world)).collect()
     }
 
     /// One record per node, port and priority in use.

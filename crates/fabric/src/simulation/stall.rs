@@ -32,6 +32,12 @@ impl Simulation {
     /// `hops` is what had moved when it was looked for last.
     pub(crate) fn look_for_deadlock(&self, now: u64, hops: &mut u64) -> Result<(), Violation> {
         self.look_for_stuck(Time::from_ps(now))?;
+        let changes = self.world.faults.as_ref().is_some_and(|faults| faults.changes_after(now));
+        if changes {
+            // What is still to come may open what is closed.
+            *hops = self.packet_hops();
+            return Ok(());
+        }
         self.look_for_circle(now)?;
         let before = std::mem::replace(hops, self.packet_hops());
         let drains = || self.endpoints().any(|(_, endpoint)| endpoint.moves());
@@ -181,6 +187,13 @@ impl Simulation {
         deadlock::find(&self.engine.nodes(), &self.network, &self.world, before)
     }
 
+    /// Hosts whose NIC sends PAUSE without end.
+    fn storms(&self) -> Vec<String> {
+        let nodes = self.engine.nodes();
+        let storming = nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms());
+        storming.map(|ports| self.network.name(ports.node()).to_owned()).collect()
+    }
+
     pub(crate) fn deadlock(&self, circle: Option<Circle>) -> Violation {
         let (circle, blocked) = circle.map_or_else(Default::default, Circle::words);
         let mut paused = self.paused_ports();
@@ -191,6 +204,7 @@ impl Simulation {
             paused: if paused.is_empty() { "nothing".into() } else { paused.join(", ") },
             circle,
             blocked,
+            storms: self.storms(),
         }
     }
 }

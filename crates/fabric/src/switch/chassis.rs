@@ -56,6 +56,12 @@ pub(crate) trait Fabric: Sized {
     /// The queues of an egress port and class.
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo];
 
+    /// Takes a packet out of an egress queue, whatever its gate.
+    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<Packet> {
+        let waits = !chassis.ports.queue(chassis.ports.at(out, class)).fifo().is_empty();
+        waits.then(|| chassis.ports.dequeue(out, class))
+    }
+
     /// New credits have come for a class of a port.
     fn credit<P: Post<Packet>>(
         &mut self,
@@ -213,6 +219,10 @@ impl Fabric for SwitchFabric {
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
         of!(self, it => it.fifos(ports, at))
+    }
+
+    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<Packet> {
+        of!(self, it => it.discard(chassis, out, class))
     }
 
     fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {

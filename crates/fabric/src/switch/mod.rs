@@ -5,6 +5,7 @@ mod audit;
 pub(crate) mod batch;
 pub(crate) mod chassis;
 pub(crate) mod cioq;
+mod faults;
 pub(crate) mod forwarding;
 pub(crate) mod lanes;
 pub(crate) mod marking;
@@ -70,6 +71,7 @@ impl Node for Switch {
             let closed = open & self.chassis.ports.egress(packet.port).paused();
             if closed != 0 {
                 self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
+                self.look_after(packet.port, closed, cx);
             }
             for class in (0..world.classes.count).filter(|class| opened & (1 << class) != 0) {
                 self.chassis.resumed(&mut self.fabric, packet.port, class, cx);
@@ -105,6 +107,8 @@ impl Node for Switch {
                 self.chassis.ports.credit_timer(port, class, timer.time);
                 self.chassis.send_next(&mut self.fabric, port, cx);
             }
+            Purpose::Fault => self.fault_due(cx),
+            Purpose::Watchdog => self.watchdog_due(port, class, cx),
             of_fabric => self.fabric.timer(&mut self.chassis, of_fabric, (port, timer.argument), cx),
         }
     }
@@ -129,14 +133,9 @@ impl Node for Switch {
         {
             return;
         }
-        if !world.taps.is_empty() {
-            self.chassis.ports.tap(arrivals, window.end, &mut Ctx { now: window.start, world, post });
-            if world.batching
-                && self.is_plain()
-                && self.chassis.run_batch(arrivals, window, batch, world, post)
-            {
-                return;
-            }
+        if world.is_watched {
+            self.run_watched(arrivals, window, keys, batch, world, post);
+            return;
         }
         self.chassis.memory.refresh_shared();
         in_order(self, arrivals, window, keys, world, post);
@@ -144,12 +143,39 @@ impl Node for Switch {
 }
 
 impl Switch {
+    /// The same where wires are tapped, or fail.
+    #[cold]
+    #[inline(never)]
+    fn run_watched<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        keys: &mut Keys,
+        batch: &mut Batch,
+        world: &World,
+        post: &mut P,
+    ) {
+        let spared =
+            self.chassis.ports.watch(arrivals, window.end, &mut Ctx { now: window.start, world, post });
+        let arrivals = spared.as_deref().unwrap_or(arrivals);
+        if world.batching
+            && self.is_plain()
+            && !self.chassis.forwarding.stands_aside()
+            && self.chassis.run_batch(arrivals, window, batch, world, post)
+        {
+            return;
+        }
+        self.chassis.memory.refresh_shared();
+        in_order(self, arrivals, window, keys, world, post);
+    }
+
     pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
         for (port, detector) in (0..).zip(&spec.switch.detectors[node as usize]) {
             // Where there is telemetry, every packet is to be written into.
             let from = if world.telemetry { 0 } else { detector.calm().saturating_add(1) };
             ports.egress_mut(port).watch(world.detector_number(detector), from);
         }
+        ports.arm_fault(world);
         let count = usize::from(ports.count());
         let truth = spec.probe.blame.as_ref().map(|above| {
             let truth = Truth::new(&above[node as usize], ports.classes());
@@ -298,8 +324,10 @@ impl Switch {
     #[cold]
     #[inline(never)]
     fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let out = self.chassis.forwarding.spread(packet, &self.chassis.ports);
-        self.forward_by(out, packet, cx);
+        match self.chassis.forwarding.spread(packet, &self.chassis.ports) {
+            Some(out) => self.forward_by(out, packet, cx),
+            None => self.forward_around(packet, cx),
+        }
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@ mod delivery;
 mod dependency;
 mod drops;
 mod events;
+mod fault;
 mod frame;
 mod isolation;
 mod job;
@@ -95,11 +96,13 @@ pub enum TableId {
     /// Changes of the states of throttles.
     #[serde(rename = "throttle_states")]
     ThrottleStates,
+    /// What happened to faults.
+    Faults,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -130,6 +133,7 @@ impl TableId {
         Self::Ranks,
         Self::Throttle,
         Self::ThrottleStates,
+        Self::Faults,
     ];
 
     /// Name in TOML, Python and file names.
@@ -165,6 +169,7 @@ impl TableId {
             Self::Ranks => "ranks",
             Self::Throttle => "throttle",
             Self::ThrottleStates => "throttle_states",
+            Self::Faults => "faults",
         }
     }
 
@@ -296,6 +301,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::ThrottleStates => {
                 type $Record = backwater_fabric::record::ThrottleStateRecord;
+                $body
+            }
+            $crate::columns::TableId::Faults => {
+                type $Record = backwater_fabric::record::FaultRecord;
                 $body
             }
         }

@@ -6,6 +6,7 @@ mod collective;
 mod combined;
 mod credits;
 mod defaults;
+mod fault;
 mod gpcnet;
 mod host;
 mod job;
@@ -47,6 +48,7 @@ pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
 pub(crate) use defaults::{everybody, six_hundred_ns, ten_us};
 
+pub use fault::{Fault, FaultHandling, Instants, OnStorm, PfcWatchdog};
 pub use gpcnet::Gpcnet;
 pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
 pub use job::{Drawn, Job, JobPlacement, JobStep, PlacedBy, Straggler};
@@ -203,6 +205,11 @@ pub struct Settings {
     /// Jobs: ranks at hosts of their own, that compute and communicate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job: Vec<Job>,
+    /// What goes wrong: links that fail, packets that are lost, NICs that do not stop sending PAUSE.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fault: Vec<Fault>,
+    /// What the network does about it.
+    pub fault_handling: FaultHandling,
     /// What is recorded. It never changes the run.
     pub probe: Probe,
     /// Schemes to compare: each is this scenario with other settings, and `backwater run` runs all of them. The

@@ -6,6 +6,7 @@ use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::PfcWatchdog;
 use crate::quantity::Quantity;
 
 /// How a pause lasts.
@@ -106,4 +107,6 @@ pub struct Pfc {
     /// The lossless priorities. All but the control priority.
     #[schemars(inner(range(max = 7)))]
     pub priorities: Vec<u8>,
+    /// What switches do about a PAUSE that does not end.
+    pub watchdog: PfcWatchdog,
 }

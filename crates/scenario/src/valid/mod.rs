@@ -9,6 +9,7 @@ mod compatibility;
 mod credits;
 mod deadlock;
 mod detector;
+mod faults;
 mod files;
 mod flows;
 mod host;
@@ -284,6 +285,7 @@ fn fill(settings: &mut Settings, written: &Node) {
 }
 
 /// Everything the fabric needs, as far as it can be made; what cannot has been reported.
+#[allow(clippy::too_many_lines, reason = "a line for each part of a specification")]
 fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     let settings = context.settings;
     compatibility::check(context);
@@ -330,6 +332,11 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {
         deadlock::check(context, (network, routes), flows, pairs, guarded.unwrap_or_default());
     }
+    faults::check(context);
+    let faults = match (&network, &routes) {
+        (Some(network), Some(routes)) => faults::faults(context, network, routes),
+        _ => backwater_fabric::FaultSpec::default(),
+    };
     idle::report(context);
     let (network, routes, flows) = (network?, routes?, flows?);
     let memory = Memory { lanes: &lanes, pfc: pfc.as_ref(), credits: credits.as_ref() };
@@ -380,6 +387,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         depths: host::depths(settings),
         throttle,
         switch,
+        faults,
         user: context.functions.absent(),
         batching: true,
         probe,

@@ -1,4 +1,5 @@
 //! A switch's forwarding table, laid out for the packet path.
+pub(crate) mod detour;
 pub(crate) mod ecmp;
 pub(crate) mod spread;
 
@@ -9,6 +10,7 @@ use backwater_topology::Routes;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::spec::Balancing;
+use crate::switch::forwarding::detour::{Aside, Tables};
 use crate::switch::forwarding::ecmp::salted;
 use crate::switch::forwarding::spread::Spread;
 
@@ -25,6 +27,8 @@ pub(crate) struct Forwarding {
     /// [`crate::world::World::path_keys`].
     path_keys: Arc<[u32]>,
     spread: Option<Box<Spread>>,
+    /// While a link of the switch is down: what the tables above hold otherwise. They are empty then.
+    aside: Option<Box<Aside>>,
 }
 
 impl Forwarding {
@@ -37,21 +41,12 @@ impl Forwarding {
         path_keys: Arc<[u32]>,
         hashes: Arc<[[u32; 2]]>,
     ) -> Self {
-        let mut groups: Vec<Vec<u16>> = Vec::new();
-        let cells = (0..hosts)
-            .map(|host| match routes.next_ports(node, host) {
-                [port] => DIRECT | port,
-                ports => groups.iter().position(|group| group == ports).unwrap_or_else(|| {
-                    groups.push(ports.to_vec());
-                    groups.len() - 1
-                }) as u16,
-            })
-            .collect();
+        let Tables { cells, mut groups } = Tables::new(node, hosts, routes);
         let spread = (balancing != Balancing::Ecmp || !hashes.is_empty()).then(|| {
             let groups = std::mem::take(&mut groups);
             Box::new(Spread::new(balancing, groups, salt, path_keys.clone(), hashes))
         });
-        Self { cells, groups, salt, path_keys, spread }
+        Self { cells, groups, salt, path_keys, spread, aside: None }
     }
 
     /// The egress port of a packet at a switch that goes by a flow's number; `None` if it does not and has a choice.
@@ -88,8 +83,14 @@ impl Forwarding {
     }
 
     /// That of a switch with these ports for which [`Forwarding::port_if_by_flow`] has none. To be asked once, when the packet comes.
-    pub(crate) fn spread(&mut self, packet: &Packet, ports: &Ports) -> u16 {
+    /// `None`: its tables stand aside.
+    pub(crate) fn spread(&mut self, packet: &Packet, ports: &Ports) -> Option<u16> {
         let cell = self.cells[packet.dst as usize];
-        self.spread.as_mut().expect("a group, here or there").port(cell, packet, ports)
+        Some(self.spread.as_mut()?.port(cell, packet, ports))
+    }
+
+    /// Whether the tables stand aside.
+    pub(crate) const fn stands_aside(&self) -> bool {
+        self.aside.is_some()
     }
 }

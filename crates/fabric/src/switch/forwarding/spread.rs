@@ -36,6 +36,17 @@ impl Spread {
         Self { balancing, groups, salt, path_keys, hashes, flowlets: BTreeMap::new() }
     }
 
+    /// Other groups, of which no flow has taken a way yet.
+    pub(crate) fn install(&mut self, groups: Vec<Vec<u16>>) {
+        self.groups = groups;
+        self.flowlets.clear();
+    }
+
+    /// Whether a group has ports.
+    pub(crate) fn has_way(&self, cell: u16) -> bool {
+        !self.groups[usize::from(cell)].is_empty()
+    }
+
     fn key(&self, packet: &Packet) -> u32 {
         self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow)
     }

@@ -391,6 +391,17 @@ impl<O: Order> Fabric for Voq<O> {
         self.voqs.fifos(at)
     }
 
+    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<Packet> {
+        let at = chassis.ports.at(out, class);
+        let lane = self.voqs.fifos(at).iter().position(|fifo| !fifo.is_empty())?;
+        let packet = self.order.pop(&mut self.voqs, &mut chassis.ports, at, lane);
+        if self.voqs.is_empty(at) {
+            chassis.ports.egress_mut(out).clear_waiting(class);
+        }
+        chassis.ports.queue_mut(at).shrink(packet.size);
+        Some(packet)
+    }
+
     /// An update of the credits of `port` has been taken.
     fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
         let shut = chassis.ports.egress(port).paused() & (1 << class) != 0;

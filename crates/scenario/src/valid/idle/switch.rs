@@ -1,10 +1,10 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, DetectorKind, FlowControl, Form, Kinds, LoadBalancing, NotifyOn, OnOverflow, Queueing, Returned,
-    Settings, Switching, ThresholdKind,
+    Arbiter, DetectorKind, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn, OnOverflow, Queueing,
+    Returned, Settings, Switching, ThresholdKind,
 };
-use crate::valid::put;
+use crate::valid::{faults, put};
 
 const SWITCH: &[&str] = &["switch"];
 const PFC: &[&str] = &["switch", "pfc"];
@@ -38,7 +38,18 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             &["port-buffer"],
             is("switch.overflow", switch.overflow),
         ),
-        (switch.overflow != OnOverflow::Drop, &["probe"], &["drops"], is("switch.overflow", switch.overflow)),
+        (
+            switch.overflow != OnOverflow::Drop && !faults::lose(settings),
+            &["probe"],
+            &["drops"],
+            is("switch.overflow", switch.overflow),
+        ),
+        (
+            !settings.fault.iter().any(Fault::downs),
+            &["fault-handling"],
+            &[],
+            "no [[fault]] that takes a link down".to_owned(),
+        ),
         (!credits, &["topology"], &["allow-cycles"], because),
         (
             switch.switching != Switching::CutThrough,

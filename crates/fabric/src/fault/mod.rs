@@ -1,0 +1,228 @@
+//! Faults: links that fail, nodes that lose packets, NICs that do not stop sending PAUSE.
+//!
+//! ```text
+//!   timetable (FaultSpec) ─┬─ changes ─▶ timers of the node (Purpose::Fault): gates, queues, routes        switch/faults.rs, nic/faults.rs
+//!                          └─ wires ───▶ asked of each arrival before it is taken in: was it lost?         wire.rs
+//! ```
+//! The timetable is there before the run, so what a wire loses is a function of the frame and its instant alone: threads and engines
+//! cannot differ in it, and nobody keeps an epoch. A run without faults asks none of this: `World::is_watched` stands where it was asked
+//! before whether wires are tapped.
+//!
+//! # What becomes of frames when a link goes down at D
+//! - A frame is lost if it has begun by D and its last bit arrives after D: the one that is being sent, and those on the wire. The node
+//!   at the far end counts it. What arrives at D itself is there.
+//! - A port whose link is up again before the frame that was being sent would have left waits for that instant.
+//! - Packets that wait for the port are flushed, and those that come for it are dropped until the switch knows a way round.
+//! - PFC starts anew at both ends: gates open, and PAUSEs that were sent are forgotten. What came in by the port before stays in its
+//!   account until it has left the switch.
+pub(crate) mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use backwater_control::flow_control::Watchdog;
+use backwater_engine::Post;
+use backwater_topology::Network;
+use backwater_units::{Bytes, Time};
+
+use crate::ctx::Ctx;
+use crate::fault::wire::{Loss, Wire};
+use crate::link::failures::FaultState;
+use crate::link::ports::{Ports, Purpose};
+use crate::packet::Packet;
+use crate::record::{FaultEvent, FaultKind, FaultRecord};
+use crate::spec::{Change, FaultChange, FaultSpec, Spec, WatchdogAction};
+use crate::switch::forwarding::detour::Tables;
+use crate::world::World;
+
+/// The timetable, by node.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    nodes: Vec<OfNode>,
+    watchdog: Option<(Watchdog, WatchdogAction)>,
+    kinds: Vec<FaultKind>,
+}
+
+/// That of one node.
+#[derive(Debug, Default)]
+pub(crate) struct OfNode {
+    changes: Vec<FaultChange>,
+    /// By ingress port; those that never fail have none.
+    wires: BTreeMap<u16, Wire>,
+    losses: Vec<Loss>,
+    /// When it stops, and by which fault.
+    stop: Option<(u64, u16)>,
+    /// Its forwarding tables, by version.
+    tables: Vec<Arc<Tables>>,
+}
+
+impl OfNode {
+    fn loses(&self) -> bool {
+        !self.wires.is_empty() || !self.losses.is_empty() || self.stop.is_some()
+    }
+}
+
+impl Faults {
+    /// The timetable of a run; `None`: nothing goes wrong.
+    pub(crate) fn new(spec: &Spec, world: &World) -> Option<Box<Self>> {
+        let FaultSpec { changes, losses, routes, watchdog, kinds } = &spec.faults;
+        if spec.faults.is_empty() {
+            return None;
+        }
+        let network = &spec.network;
+        let mut nodes: Vec<OfNode> = network.nodes().iter().map(|_| OfNode::default()).collect();
+        for change in changes {
+            let of_node = &mut nodes[change.node as usize];
+            of_node.changes.push(*change);
+            let time = change.time.as_ps();
+            match change.what {
+                Change::Down(port) => {
+                    wire_of(of_node, change.node, port, network, world).goes_down(time, change.fault);
+                }
+                Change::Rate(port, rate) => {
+                    wire_of(of_node, change.node, port, network, world).slows(time, rate);
+                }
+                Change::Stop => of_node.stop = Some((time, change.fault)),
+                _ => {}
+            }
+        }
+        for loss in losses {
+            nodes[loss.node as usize].losses.push(Loss::new(loss, spec.seed));
+        }
+        let hosts = network.hosts().len() as u32;
+        for (node, of_node) in (0..).zip(&mut nodes).filter(|(node, _)| network.is_switch(*node)) {
+            let versions = std::iter::once(&spec.routes).chain(routes);
+            for routes in versions {
+                let tables = Tables::new(node, hosts, routes);
+                let known = of_node.tables.iter().find(|known| ***known == tables).cloned();
+                of_node.tables.push(known.unwrap_or_else(|| Arc::new(tables)));
+            }
+        }
+        Some(Box::new(Self { nodes, watchdog: *watchdog, kinds: kinds.clone() }))
+    }
+
+    fn of(&self, node: u32) -> &OfNode {
+        &self.nodes[node as usize]
+    }
+
+    /// The watchdog of switches.
+    pub(crate) const fn watchdog(&self) -> Option<(Watchdog, WatchdogAction)> {
+        self.watchdog
+    }
+
+    /// Whether anything changes after `now` that could set free what stands still.
+    pub(crate) fn changes_after(&self, now: u64) -> bool {
+        self.nodes.iter().filter_map(|node| node.changes.last()).any(|last| last.time.as_ps() > now)
+    }
+}
+
+impl World {
+    /// The kind of a fault; those without a number are of the watchdog.
+    pub(crate) fn kind_of(&self, fault: u16) -> FaultKind {
+        let kinds = self.faults.as_ref().map(|faults| &faults.kinds);
+        kinds.and_then(|kinds| kinds.get(usize::from(fault))).copied().unwrap_or(FaultKind::Watchdog)
+    }
+}
+
+/// The wire that ends at a port.
+fn wire_of<'a>(
+    of_node: &'a mut OfNode,
+    node: u32,
+    port: u16,
+    network: &Network,
+    world: &World,
+) -> &'a mut Wire {
+    of_node.wires.entry(port).or_insert_with(|| {
+        let own = &network.ports(node)[usize::from(port)];
+        Wire::new(&network.ports(own.peer)[usize::from(own.peer_port)], network, world)
+    })
+}
+
+impl Ports {
+    /// Of frames that come, before `end`, those that the faults of the run leave; `None`: all of them.
+    pub(crate) fn spared<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        end: u64,
+        cx: &mut Ctx<'_, P>,
+    ) -> Option<Vec<Packet>> {
+        let of_node = cx.world.faults.as_ref()?.of(self.node());
+        if !of_node.loses() {
+            return None;
+        }
+        let mut kept: Option<Vec<Packet>> = None;
+        for (index, packet) in arrivals.iter().enumerate() {
+            if packet.time < end && self.loses(packet, of_node, cx) {
+                kept.get_or_insert_with(|| arrivals[..index].to_vec());
+            } else if let Some(kept) = &mut kept {
+                kept.push(*packet);
+            }
+        }
+        kept
+    }
+
+    /// Whether an arrival is lost: then it is booked as such.
+    fn loses<P: Post<Packet>>(&mut self, packet: &Packet, of_node: &OfNode, cx: &mut Ctx<'_, P>) -> bool {
+        let Some((reason, fault, time)) = of_node.lost(packet, cx.world) else { return false };
+        self.note(packet);
+        if packet.is_flow_control() {
+            self.note_link_frame();
+        } else {
+            self.lose(packet, packet.port, reason, fault, &mut cx.at(time));
+        }
+        true
+    }
+
+    /// Sets the timer of the next change.
+    pub(crate) fn arm_fault(&mut self, world: &World) {
+        let Some(faults) = &world.faults else { return };
+        let next = self.faults().map_or(0, FaultState::next);
+        if let Some(change) = faults.of(self.node()).changes.get(next) {
+            self.set_timer(change.time.as_ps(), 0, Purpose::Fault, 0);
+        }
+    }
+
+    /// The next change that is due.
+    pub(crate) fn next_change(&mut self, now: u64, world: &World) -> Option<FaultChange> {
+        let changes = &world.faults.as_ref()?.of(self.node()).changes;
+        let state = self.faults_mut();
+        let change = *changes.get(state.next())?;
+        (change.time <= Time::from_ps(now)).then(|| {
+            state.advance();
+            change
+        })
+    }
+
+    /// The forwarding tables in force, and whether packets are asked for one by one.
+    pub(crate) fn tables<'a>(&mut self, world: &'a World) -> Option<(&'a Tables, &BTreeSet<u16>, bool)> {
+        let tables = &world.faults.as_ref()?.of(self.node()).tables;
+        let state = self.faults_mut();
+        let tables = tables.get(state.version() as usize)?;
+        Some((tables, state.avoided(), state.is_aside(tables.has_gaps())))
+    }
+
+    /// Records what happened to a fault.
+    pub(crate) fn note_fault<P: Post<Packet>>(
+        &mut self,
+        fault: u16,
+        event: FaultEvent,
+        port: Option<u16>,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let (time, node) = (Time::from_ps(cx.now), self.node());
+        let record = FaultRecord {
+            time,
+            fault,
+            kind: cx.world.kind_of(fault),
+            event,
+            node,
+            port,
+            packets: 0,
+            bytes: Bytes::ZERO,
+            flows: 0,
+            last: None,
+        };
+        self.records_mut().faults.push(record);
+        cx.post.recorded(1);
+    }
+}

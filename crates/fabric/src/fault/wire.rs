@@ -1,0 +1,191 @@
+//! What a wire loses: a function of the frame and its instant.
+use backwater_engine::mix;
+use backwater_topology::{Network, Port};
+use backwater_units::Rate;
+
+use crate::fault::OfNode;
+use crate::link::egress::Egress;
+use crate::packet::Packet;
+use crate::record::DropReason;
+use crate::spec::{LossShare, LossSpec};
+use crate::world::World;
+
+/// Purpose of the random choices; entity: node << 16 | port, then the instant: no two frames of a wire share one.
+const LOSS: u64 = 0xfa17;
+
+/// A wire that fails, as the node knows it at which it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    /// When it goes down, rising, and by which fault.
+    downs: Vec<(u64, u16)>,
+    /// The sender's side at each of its rates: since when, rising.
+    rates: Vec<(u64, Egress)>,
+}
+
+impl Wire {
+    /// `port` is the sender's.
+    pub(crate) fn new(port: &Port, network: &Network, world: &World) -> Self {
+        let mut egress = Egress::new(port);
+        if let Some(header) = world.cut(network, port) {
+            egress.cut_through(header);
+        }
+        Self { downs: Vec::new(), rates: vec![(0, egress)] }
+    }
+
+    pub(crate) fn goes_down(&mut self, time: u64, fault: u16) {
+        self.downs.push((time, fault));
+    }
+
+    pub(crate) fn slows(&mut self, time: u64, rate: Rate) {
+        let mut egress = self.rates[0].1;
+        egress.set_rate(rate);
+        self.rates.push((time, egress));
+    }
+
+    /// When the first bit of a frame left, and when its last one is there.
+    fn times(&self, packet: &Packet) -> (u64, u64) {
+        let times = |egress: &Egress| {
+            let begun = packet.time.saturating_sub(egress.until_known(packet.size, packet.is_flow_control()));
+            (begun, begun + egress.until_known(packet.size, true))
+        };
+        // A frame keeps the rate at which it began.
+        let began = self.rates.iter().rev().map(|(since, egress)| (*since, times(egress)));
+        let at_rate = began.into_iter().find(|(since, (begun, _))| since <= begun);
+        at_rate.map_or_else(|| times(&self.rates[0].1), |(_, times)| times)
+    }
+
+    /// When a frame is lost and by which fault: the link went down when it had begun and its last bit was not there.
+    fn cut(&self, packet: &Packet) -> Option<(u64, u16)> {
+        let (begun, there) = self.times(packet);
+        let before = self.downs.partition_point(|(time, _)| *time < there);
+        let (time, fault) = self.downs[..before].last()?;
+        (begun <= *time).then_some((*time, *fault))
+    }
+}
+
+/// What a node loses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    spec: LossSpec,
+    seed: u64,
+}
+
+impl Loss {
+    pub(crate) const fn new(spec: &LossSpec, seed: u64) -> Self {
+        Self { spec: *spec, seed }
+    }
+
+    fn takes(&self, packet: &Packet, world: &World) -> bool {
+        let LossSpec { node, port, from, until, share, source, destination, .. } = self.spec;
+        let within = from.as_ps() <= packet.time && packet.time <= until.as_ps();
+        if !within || port.is_some_and(|port| port != packet.port) {
+            return false;
+        }
+        let flow = &world.flows[packet.flow as usize];
+        // What goes back has its ends the other way round.
+        let origin = if packet.dst == flow.dst { flow.src } else { flow.dst };
+        if source.is_some_and(|host| host != origin) || destination.is_some_and(|host| host != packet.dst) {
+            return false;
+        }
+        let share = match share {
+            LossShare::Frames(share) | LossShare::Silent(share) => share,
+            LossShare::Bits(rate) => 1.0 - power(1.0 - rate, 8 * u32::from(packet.size)),
+        };
+        let wire = u64::from(node) << 16 | u64::from(packet.port);
+        let draw = mix(mix(self.seed, LOSS, wire), u64::from(self.spec.fault), packet.time) >> 11;
+        (draw as f64) < share * (1u64 << 53) as f64
+    }
+}
+
+impl OfNode {
+    /// Why a frame that has come is lost, by which fault, and when: where its header is enough to be known, a link may fail after that.
+    pub(crate) fn lost(&self, packet: &Packet, world: &World) -> Option<(DropReason, u16, u64)> {
+        if !packet.kind.is_on_a_wire() {
+            return None;
+        }
+        if let Some((_, fault)) = self.stop.filter(|(time, _)| packet.time > *time) {
+            return Some((DropReason::DeadNode, fault, packet.time));
+        }
+        if let Some((time, fault)) = self.wires.get(&packet.port).and_then(|wire| wire.cut(packet)) {
+            return Some((DropReason::LinkDown, fault, time.max(packet.time)));
+        }
+        // A PAUSE here holds until its RESUME: to lose one of them would hold for good, which no link does that repeats them.
+        let loss = (!packet.is_flow_control())
+            .then(|| self.losses.iter().find(|loss| loss.takes(packet, world)))
+            .flatten()?;
+        let silent = matches!(loss.spec.share, LossShare::Silent(_));
+        let reason = if silent { DropReason::Gray } else { DropReason::Corrupted };
+        Some((reason, loss.spec.fault, packet.time))
+    }
+}
+
+/// `base` to a whole power, by multiplications only: the same on every machine.
+fn power(mut base: f64, mut exponent: u32) -> f64 {
+    let mut result = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_units::Span;
+
+    /// 100 Gbps, 1 µs: a frame of 1000 B takes 80 ns on the wire.
+    fn wire() -> Wire {
+        let port =
+            Port { peer: 1, peer_port: 0, rate: Rate::from_gbps(100), delay: Span::from_us(1), link: 0 };
+        Wire { downs: Vec::new(), rates: vec![(0, Egress::new(&port))] }
+    }
+
+    fn sent(begun: u64, wire: u64) -> Packet {
+        Packet { time: begun + wire + 1_000_000, size: 1000, ..Packet::NONE }
+    }
+
+    #[test]
+    fn a_frame_is_lost_if_it_has_begun_and_its_last_bit_is_not_there() {
+        let mut wire = wire();
+        wire.goes_down(10_000_000, 3);
+        // Begun a picosecond after, and at that instant.
+        assert_eq!(wire.cut(&sent(10_000_001, 80_000)), None);
+        assert_eq!(wire.cut(&sent(10_000_000, 80_000)).map(|(_, fault)| fault), Some(3));
+        // There at that instant, and a picosecond later.
+        assert_eq!(wire.cut(&sent(8_920_000, 80_000)), None);
+        assert_eq!(wire.cut(&sent(8_920_001, 80_000)).map(|(_, fault)| fault), Some(3));
+    }
+
+    #[test]
+    fn of_several_failures_the_one_in_the_flight_of_a_frame_counts() {
+        let mut wire = wire();
+        for (number, time) in (0..).zip([1_000_000, 5_000_000, 9_000_000]) {
+            wire.goes_down(time, number);
+        }
+        assert_eq!(wire.cut(&sent(4_500_000, 80_000)).map(|(_, fault)| fault), Some(1));
+        assert_eq!(wire.cut(&sent(6_000_000, 80_000)), None);
+        assert_eq!(wire.cut(&sent(8_999_999, 80_000)).map(|(_, fault)| fault), Some(2));
+    }
+
+    #[test]
+    fn a_frame_keeps_the_rate_at_which_it_began() {
+        let mut wire = wire();
+        wire.slows(2_000_000, Rate::from_gbps(10));
+        wire.goes_down(3_500_000, 0);
+        // At 10 Gbps it takes 800 ns: begun at 2 µs it is there at 3.8 µs, begun before it would be at 3.08 µs at most.
+        assert_eq!(wire.times(&sent(2_000_000, 800_000)), (2_000_000, 3_800_000));
+        assert_eq!(wire.cut(&sent(2_000_000, 800_000)).map(|(_, fault)| fault), Some(0));
+        assert_eq!(wire.times(&sent(1_999_999, 80_000)), (1_999_999, 3_079_999));
+        assert_eq!(wire.cut(&sent(1_999_999, 80_000)), None);
+    }
+
+    #[test]
+    fn a_power_is_a_product() {
+        assert_eq!(power(0.5, 10).to_bits(), (1.0_f64 / 1024.0).to_bits());
+        assert_eq!(power(0.9, 0).to_bits(), 1.0_f64.to_bits());
+    }
+}

@@ -1,0 +1,246 @@
+//! What a node knows of the faults of a run: links that are down, gates that a watchdog looks after, and what was lost.
+use std::collections::{BTreeMap, BTreeSet};
+
+use backwater_control::flow_control::{Decision, PauseGate};
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use crate::ctx::Ctx;
+use crate::link::ingress::Memory;
+use crate::link::ports::Ports;
+use crate::packet::Packet;
+use crate::record::{DropReason, FaultEvent, FaultRecord};
+use crate::world::World;
+
+/// A gate that a watchdog looks after.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watched {
+    /// What `control` goes by.
+    gate: PauseGate,
+    /// Its timer is set.
+    armed: bool,
+}
+
+impl Watched {
+    pub(crate) const fn gate_mut(&mut self) -> &mut PauseGate {
+        &mut self.gate
+    }
+
+    /// Whether its timer must be set now.
+    pub(crate) const fn arm(&mut self) -> bool {
+        !std::mem::replace(&mut self.armed, true)
+    }
+
+    pub(crate) const fn disarm(&mut self) {
+        self.armed = false;
+    }
+}
+
+/// What a fault cost at a port.
+#[derive(Clone, Debug)]
+struct Cost {
+    packets: u64,
+    bytes: u64,
+    flows: BTreeSet<u32>,
+    first: u64,
+    last: u64,
+}
+
+/// What a node knows of its faults.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FaultState {
+    /// The next change of its timetable.
+    next: usize,
+    /// Ports whose link is down: the fault, and until when the wire has what was being sent.
+    down: BTreeMap<u16, (u16, u64)>,
+    /// Ports that are known to be down.
+    avoided: BTreeSet<u16>,
+    /// The version of its routes.
+    version: u32,
+    /// The fault that has brought it.
+    rerouted_by: u16,
+    /// Queues behind a PAUSE without end of which everything is dropped: (port, class).
+    blocked: BTreeSet<(u16, u8)>,
+    /// What the watchdog knows of gates, by the number of their queue.
+    watched: BTreeMap<usize, Watched>,
+    /// Classes for which the NIC sends PAUSE without end, and the fault.
+    storm: u8,
+    /// It has stopped.
+    stopped: bool,
+    costs: BTreeMap<(u16, u16), Cost>,
+}
+
+impl FaultState {
+    fn lost(&mut self, fault: u16, port: u16, packet: &Packet, now: u64) {
+        let new = || Cost { packets: 0, bytes: 0, flows: BTreeSet::new(), first: now, last: now };
+        let cost = self.costs.entry((fault, port)).or_insert_with(new);
+        cost.packets += 1;
+        cost.bytes += u64::from(packet.size);
+        cost.flows.insert(packet.flow);
+        (cost.first, cost.last) = (cost.first.min(now), cost.last.max(now));
+    }
+}
+
+impl FaultState {
+    /// The number of the next change.
+    pub(crate) const fn next(&self) -> usize {
+        self.next
+    }
+
+    pub(crate) const fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    /// The version of the routes.
+    pub(crate) const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Ports that are known to be down.
+    pub(crate) const fn avoided(&self) -> &BTreeSet<u16> {
+        &self.avoided
+    }
+
+    /// The fault by which the link of a port is down.
+    pub(crate) fn down(&self, port: u16) -> Option<u16> {
+        self.down.get(&port).map(|(fault, _)| *fault)
+    }
+
+    pub(crate) const fn has_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    pub(crate) const fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Classes for which the NIC sends PAUSE without end.
+    pub(crate) const fn storm(&self) -> u8 {
+        self.storm
+    }
+
+    pub(crate) const fn set_storm(&mut self, classes: u8) {
+        self.storm = classes;
+    }
+
+    /// A switch has noticed that the link of a port is down, or up.
+    pub(crate) fn notice(&mut self, port: u16, down: bool) {
+        if down {
+            self.avoided.insert(port);
+        } else {
+            self.avoided.remove(&port);
+        }
+    }
+
+    /// New routes are in force.
+    pub(crate) const fn route_by(&mut self, version: u32, fault: u16) {
+        self.version = version;
+        self.rerouted_by = fault;
+    }
+
+    /// The fault by which there is no way.
+    pub(crate) const fn rerouted_by(&self) -> u16 {
+        self.rerouted_by
+    }
+
+    /// Whether everything for a queue is dropped, or all that comes from its port.
+    pub(crate) fn blocks(&self, port: u16, class: u8) -> bool {
+        self.blocked.contains(&(port, class))
+    }
+
+    pub(crate) fn block(&mut self, port: u16, class: u8, blocked: bool) {
+        if blocked {
+            self.blocked.insert((port, class));
+        } else {
+            self.blocked.remove(&(port, class));
+        }
+    }
+
+    /// What the watchdog knows of a gate.
+    pub(crate) fn watched(&mut self, at: usize) -> &mut Watched {
+        self.watched.entry(at).or_default()
+    }
+
+    /// Whether packets are asked for one by one.
+    pub(crate) fn is_aside(&self, gaps: bool) -> bool {
+        gaps || !self.down.is_empty() || !self.blocked.is_empty()
+    }
+}
+
+impl Ports {
+    /// The link of a port is down. Returns the classes whose gate was closed: they are open now.
+    pub(crate) fn shut_link<P: Post<Packet>>(&mut self, port: u16, fault: u16, cx: &mut Ctx<'_, P>) -> u8 {
+        let busy_until = self.egress(port).busy_until();
+        self.faults_mut().down.insert(port, (fault, busy_until));
+        let egress = self.egress_mut(port);
+        egress.shut();
+        let closed = egress.paused();
+        for class in (0..cx.world.classes.count).filter(|class| closed & (1 << class) != 0) {
+            self.open_gate(port, class, false, cx);
+        }
+        self.clear_wake(port);
+        closed
+    }
+
+    /// It is up again.
+    pub(crate) fn open_link(&mut self, port: u16, now: u64) {
+        let (_, busy_until) = self.faults_mut().down.remove(&port).unwrap_or_default();
+        self.egress_mut(port).open(now.max(busy_until));
+    }
+
+    /// PAUSEs that were sent by a port have no effect any more. Returns the classes that had one outstanding.
+    pub(crate) fn forget_pauses(&self, memory: &mut Memory, port: u16, now: u64, world: &World) -> u8 {
+        let outstanding = |class: &u8| memory.account(self.at(port, *class)).is_outstanding();
+        let classes: Vec<u8> = (0..world.classes.count).filter(outstanding).collect();
+        for class in &classes {
+            memory.book(port, *class, Decision::Resume, now, world.pfc.form.pause());
+        }
+        classes.into_iter().fold(0, |set, class| set | 1 << class)
+    }
+
+    /// A packet that was to leave by `port`, or came by it, is lost by a fault.
+    pub(crate) fn lose<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        port: u16,
+        reason: DropReason,
+        fault: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let now = cx.now;
+        self.faults_mut().lost(fault, port, packet, now);
+        // Whichever side of the port it was.
+        self.drop_packet(&Packet { port, ..*packet }, port, reason, cx);
+    }
+
+    /// Whether the NIC sends PAUSE without end.
+    pub(crate) fn storms(&self) -> bool {
+        self.faults.as_ref().is_some_and(|state| state.storm != 0)
+    }
+
+    /// What it knows of its faults.
+    pub(crate) fn faults_mut(&mut self) -> &mut FaultState {
+        self.faults.get_or_insert_default()
+    }
+
+    pub(crate) fn faults(&self) -> Option<&FaultState> {
+        self.faults.as_deref()
+    }
+
+    /// What the faults cost here, over the run.
+    pub(crate) fn fault_costs(&self, world: &World) -> impl Iterator<Item = FaultRecord> {
+        let costs = self.faults.iter().flat_map(|state| &state.costs);
+        costs.map(|((fault, port), cost)| FaultRecord {
+            time: Time::from_ps(cost.first),
+            fault: *fault,
+            kind: world.kind_of(*fault),
+            event: FaultEvent::Lost,
+            node: self.node(),
+            port: Some(*port),
+            packets: cost.packets,
+            bytes: Bytes::new(cost.bytes),
+            flows: cost.flows.len() as u64,
+            last: Some(Time::from_ps(cost.last)),
+        })
+    }
+}

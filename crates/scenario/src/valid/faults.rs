@@ -1,0 +1,394 @@
+//! `[[fault]]`: what goes wrong, checked against the network, and the timetable that follows from it.
+mod timetable;
+
+use backwater_control::flow_control::Watchdog;
+use backwater_fabric::record::FaultKind;
+use backwater_fabric::{FaultSpec, LossShare, LossSpec, WatchdogAction};
+use backwater_topology::{Network, Routes};
+use backwater_units::{Span, Time};
+
+use self::timetable::{Down, Timetable};
+use super::cc::below;
+use super::{Context, host, is_put};
+use crate::document::{Step, at, nearest};
+use crate::quantity::Quantity;
+use crate::settings::{Fault, FlowControl, Instants, OnStorm, Queueing, Routing, Switching};
+
+/// The faults of the run; what is wrong with them is reported.
+pub(super) fn faults(context: &mut Context<'_>, network: &Network, routes: &Routes) -> FaultSpec {
+    let settings = context.settings;
+    let watchdog = watchdog(context);
+    if settings.fault.is_empty() {
+        return FaultSpec { watchdog, ..FaultSpec::default() };
+    }
+    let mut made = Made { timetable: Timetable::default(), losses: Vec::new(), good: true };
+    for (index, fault) in settings.fault.iter().enumerate() {
+        made.add(context, network, index, fault);
+    }
+    made.good &= made.timetable.overlaps(context, network);
+    let Made { timetable, losses, good } = made;
+    let kinds = settings.fault.iter().map(kind).collect();
+    let (changes, routes) =
+        if good { timetable.changes(context, network, routes) } else { (Vec::new(), Vec::new()) };
+    FaultSpec { changes, losses, routes, watchdog, kinds }
+}
+
+fn kind(fault: &Fault) -> FaultKind {
+    match fault {
+        Fault::LinkDown { .. } => FaultKind::LinkDown,
+        Fault::LinkSlow { .. } => FaultKind::LinkSlow,
+        Fault::Loss { .. } => FaultKind::Loss,
+        Fault::SwitchDown { .. } => FaultKind::SwitchDown,
+        Fault::Gray { .. } => FaultKind::Gray,
+        Fault::PauseStorm { .. } => FaultKind::PauseStorm,
+        Fault::HostStop { .. } => FaultKind::HostStop,
+    }
+}
+
+/// The watchdog of the switches.
+fn watchdog(context: &Context<'_>) -> Option<(Watchdog, WatchdogAction)> {
+    let switch = &context.settings.switch;
+    let watchdog = &switch.pfc.watchdog;
+    let action = match watchdog.action {
+        OnStorm::None => return None,
+        OnStorm::Drop => WatchdogAction::Drop,
+        OnStorm::Forward => WatchdogAction::Forward,
+    };
+    (switch.flow_control == FlowControl::Pfc)
+        .then_some((Watchdog { detect: watchdog.detect.0, restore: watchdog.restore.0 }, action))
+}
+
+/// Whether packets are lost in the network by faults or by the watchdog.
+pub(super) fn lose(settings: &crate::settings::Settings) -> bool {
+    settings.fault.iter().any(Fault::loses) || drops_storms(settings)
+}
+
+fn drops_storms(settings: &crate::settings::Settings) -> bool {
+    settings.switch.pfc.watchdog.action == OnStorm::Drop && settings.switch.flow_control == FlowControl::Pfc
+}
+
+/// What has been made of the entries so far.
+struct Made {
+    timetable: Timetable,
+    losses: Vec<LossSpec>,
+    good: bool,
+}
+
+impl Made {
+    fn add(&mut self, context: &mut Context<'_>, network: &Network, index: usize, fault: &Fault) {
+        let (place, number) = (at!["fault", index], index as u16);
+        let before = context.problems.len();
+        support(context, &place, fault);
+        match fault {
+            Fault::LinkDown { link, at, lasts, until, every, times } => {
+                let links = links(context, network, &below(&place, "link"), link);
+                let repeats = repeated(context, &place, at, *every, *times);
+                let spans = spans(context, &place, &repeats, *lasts, *until);
+                for link in links {
+                    let down = |(from, until)| Down { link, from, until, fault: number };
+                    self.timetable.downs.extend(spans.iter().copied().map(down));
+                }
+            }
+            Fault::SwitchDown { switch, at, lasts, until } => {
+                let node = switch_of(context, network, &below(&place, "switch"), switch);
+                let spans = spans(context, &place, at.list(), *lasts, *until);
+                for port in node.iter().flat_map(|node| network.ports(*node)) {
+                    let down = |(from, until)| Down { link: port.link, from, until, fault: number };
+                    self.timetable.downs.extend(spans.iter().copied().map(down));
+                }
+            }
+            Fault::LinkSlow { link, rate, at, until } => {
+                let links = links(context, network, &below(&place, "link"), link);
+                let span = span(context, &place, *at, *until);
+                for link in links {
+                    self.timetable.slow.push((link, rate.0, span, number));
+                }
+            }
+            Fault::Loss { link, frames, bits, from, at, until } => {
+                let links = links(context, network, &below(&place, "link"), link);
+                let span = span(context, &place, *at, *until);
+                let share = match (frames, bits) {
+                    (Some(frames), None) => LossShare::Frames(*frames),
+                    (None, Some(bits)) => LossShare::Bits(*bits),
+                    _ => {
+                        let message = "a fault of kind \"loss\" has either frames or bits".to_owned();
+                        let help =
+                            "write frames = 0.001 (a share of the frames), or bits = 1e-9 (a bit error rate)";
+                        context.report(&place, message, "one of the two", help);
+                        return;
+                    }
+                };
+                let sender = from.as_ref().and_then(|name| {
+                    let end = link.iter().any(|end| end == name).then(|| network.find(name)).flatten();
+                    if end.is_none() {
+                        let message = format!("fault {index}: {name:?} is no end of the link {link:?}");
+                        let help = "from is the end whose frames are lost; without it both are";
+                        context.report(&below(&place, "from"), message, "one of the two ends", help);
+                    }
+                    end
+                });
+                for (sends, takes, port) in links.iter().flat_map(|link| directions(network, *link)) {
+                    if sender.is_none_or(|sender| sender == sends) {
+                        self.losses.push(loss(number, (takes, Some(port)), span, share));
+                    }
+                }
+            }
+            Fault::Gray { switch, from, to, share, at, until } => {
+                let node = switch_of(context, network, &below(&place, "switch"), switch);
+                let span = span(context, &place, *at, *until);
+                let mut host = |key, name: &Option<String>| {
+                    name.as_ref().and_then(|name| context.host(network, &below(&place, key), name))
+                };
+                let (source, destination) = (host("from", from), host("to", to));
+                if let Some(node) = node {
+                    let loss = loss(number, (node, None), span, LossShare::Silent(*share));
+                    self.losses.push(LossSpec { source, destination, ..loss });
+                }
+            }
+            Fault::PauseStorm { host, priorities, at, until } => {
+                let host = context.host(network, &below(&place, "host"), host);
+                let span = span(context, &place, *at, *until);
+                let lossless = &context.settings.switch.pfc.priorities;
+                let wanted = priorities.as_ref().unwrap_or(lossless);
+                if let Some(other) = wanted.iter().find(|priority| !lossless.contains(priority)) {
+                    let message =
+                        format!("fault {index}: PAUSE for priority {other} has no effect: it is lossy");
+                    let help =
+                        "name priorities of switch.pfc.priorities, or leave the key out for all of them";
+                    context.report(&below(&place, "priorities"), message, "not a lossless priority", help);
+                }
+                let set = wanted.iter().fold(0, |set, priority| set | 1 << priority);
+                self.timetable.storms.extend(host.map(|host| (host, set, span, number)));
+            }
+            Fault::HostStop { host, at } => {
+                let host = context.host(network, &below(&place, "host"), host);
+                let (from, _) = span(context, &place, *at, None);
+                self.timetable.stops.extend(host.map(|host| (host, from, number)));
+            }
+        }
+        self.good &= context.problems.len() == before;
+    }
+}
+
+fn loss(
+    fault: u16,
+    (node, port): (u32, Option<u16>),
+    (from, until): (Time, Time),
+    share: LossShare,
+) -> LossSpec {
+    LossSpec { fault, node, port, from, until, share, source: None, destination: None }
+}
+
+/// Both directions of a link: who sends, who takes in, and by which port.
+fn directions(network: &Network, link: u32) -> [(u32, u32, u16); 2] {
+    let ends = &network.links()[link as usize];
+    let to = |from: u32, to: u32| {
+        let port = network.ports(to).iter().position(|port| port.link == link);
+        (from, to, port.expect("a link has two ends") as u16)
+    };
+    [to(ends.a, ends.b), to(ends.b, ends.a)]
+}
+
+/// What this scenario's switches and traffic cannot do with such a fault.
+fn support(context: &mut Context<'_>, place: &[Step], fault: &Fault) {
+    let (settings, kind) = (context.settings, fault.kind());
+    let switch = &settings.switch;
+    let slow_hosts = host::is_slow(settings);
+    let mut refuse = |why: &str, help: &str| {
+        context.report(&below(place, "kind"), format!("a fault of kind {kind:?} {why}"), "not here", help);
+    };
+    if fault.downs() {
+        if switch.flow_control == FlowControl::Credits {
+            refuse(
+                "needs switches without credits: how InfiniBand begins its credits anew is not simulated",
+                "write switch.flow-control = \"pfc\" or \"none\"",
+            );
+        } else if !matches!(switch.queueing, Queueing::Output | Queueing::Voq | Queueing::OldestFirst) {
+            refuse(
+                "flushes egress queues, which these switches do not have",
+                "write switch.queueing = \"output\", \"voq\" or \"oldest-first\"",
+            );
+        }
+        if !matches!(settings.topology.routes_by(), Routing::Ecmp | Routing::DModK) {
+            refuse(
+                "needs routes that can be computed again",
+                "write topology.routing = \"ecmp\" or \"d-mod-k\"",
+            );
+        }
+    }
+    if matches!(fault, Fault::HostStop { .. }) && switch.flow_control == FlowControl::Credits {
+        refuse(
+            "needs links without credits: a host that is gone gives none back",
+            "write switch.flow-control = \"pfc\" or \"none\"",
+        );
+    }
+    if fault.loses() && !fault.downs() && switch.flow_control == FlowControl::Credits {
+        refuse(
+            "needs links without credits: what a lost packet has spent would never come back",
+            "write switch.flow-control = \"pfc\" or \"none\"",
+        );
+    }
+    if matches!(fault, Fault::LinkSlow { .. })
+        && (switch.switching == Switching::CutThrough || switch.queueing == Queueing::Combined)
+    {
+        refuse(
+            "needs switches that store packets, and no crossbar that is faster than links",
+            "write switch.switching = \"store-and-forward\" and switch.queueing = \"output\"",
+        );
+    }
+    if matches!(fault, Fault::PauseStorm { .. }) && switch.flow_control != FlowControl::Pfc {
+        refuse("needs PFC: without it nobody obeys a PAUSE", "write switch.flow-control = \"pfc\"");
+    }
+    let own_pauses = slow_hosts && switch.flow_control == FlowControl::Pfc;
+    if own_pauses && (fault.downs() || matches!(fault, Fault::PauseStorm { .. } | Fault::HostStop { .. })) {
+        refuse(
+            "does not go with slow hosts under PFC (host.drain), which send PAUSEs of their own",
+            "leave host.drain and host.pattern out, or the fault",
+        );
+    }
+    let places: Vec<usize> = (0..settings.traffic.len()).filter(|index| !repeats(settings, *index)).collect();
+    if fault.loses()
+        && let Some(index) = places.first()
+    {
+        let name = &settings.traffic[*index].name;
+        let why = format!("loses packets, and traffic.{name} sends nothing twice (transport = \"roce\")");
+        refuse(&why, "write transport = \"put\" for it, or a transport that repeats what is lost");
+    }
+}
+
+/// Whether what a traffic entry loses is sent again.
+fn repeats(settings: &crate::settings::Settings, index: usize) -> bool {
+    is_put(settings, index)
+}
+
+/// What a watchdog that drops needs.
+pub(super) fn check(context: &mut Context<'_>) {
+    let settings = context.settings;
+    if !drops_storms(settings) && settings.switch.pfc.watchdog.action == OnStorm::None {
+        return;
+    }
+    let place = at!["switch", "pfc", "watchdog", "action"];
+    if settings.switch.flow_control == FlowControl::Pfc
+        && !matches!(settings.switch.queueing, Queueing::Output | Queueing::Voq | Queueing::OldestFirst)
+    {
+        let message = "the watchdog looks after egress queues, which these switches do not have".to_owned();
+        let help = "write switch.queueing = \"output\", \"voq\" or \"oldest-first\", or action = \"none\"";
+        context.report(&place, message, "not with these queues", help);
+    }
+    let lossless = (0..settings.traffic.len()).find(|index| !repeats(settings, *index));
+    if let Some(index) = lossless.filter(|_| drops_storms(settings)) {
+        let name = &settings.traffic[index].name;
+        let message = format!(
+            "a watchdog that drops loses packets, and traffic.{name} sends nothing twice (transport = \"roce\")"
+        );
+        let help = "write action = \"forward\", or transport = \"put\" for the entry";
+        context.report(&place, message, "needs traffic that repeats", help);
+    }
+}
+
+/// The links between two nodes.
+fn links(context: &mut Context<'_>, network: &Network, place: &[Step], ends: &[String]) -> Vec<u32> {
+    let mut nodes = Vec::new();
+    for (index, name) in ends.iter().enumerate() {
+        let place = [place, &[Step::Index(index)]].concat();
+        nodes.extend(node(context, network, &place, name, "node"));
+    }
+    let &[a, b] = &nodes[..] else { return Vec::new() };
+    let found: Vec<u32> =
+        network.ports(a).iter().filter(|port| port.peer == b).map(|port| port.link).collect();
+    if found.is_empty() {
+        let [a_name, b_name] = [a, b].map(|node| network.name(node));
+        let near: Vec<&str> = network.ports(a).iter().map(|port| network.name(port.peer)).take(8).collect();
+        let message = format!("no link joins {a_name:?} and {b_name:?}");
+        let help = format!("{a_name:?} has links to {}", near.join(", "));
+        context.report(place, message, "no such link", help);
+    }
+    found
+}
+
+fn switch_of(context: &mut Context<'_>, network: &Network, place: &[Step], name: &str) -> Option<u32> {
+    let node = node(context, network, place, name, "switch")?;
+    if network.is_switch(node) {
+        return Some(node);
+    }
+    context.report(place, format!("{name:?} is a host, not a switch"), "not a switch", "name a switch");
+    None
+}
+
+/// The node of a name.
+fn node(context: &mut Context<'_>, network: &Network, place: &[Step], name: &str, what: &str) -> Option<u32> {
+    if let Some(node) = network.find(name) {
+        return Some(node);
+    }
+    let names = || network.nodes().iter().map(|node| node.name.as_str());
+    let label = match nearest(name, names()) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => format!("not a {what}"),
+    };
+    let some: Vec<&str> =
+        names().filter(|name| network.find(name).is_some_and(|n| network.is_switch(n))).take(8).collect();
+    let help = format!("some switches are {}; `backwater topology` lists all nodes", some.join(", "));
+    context.report(place, format!("there is no {what} {name:?}"), label, help);
+    None
+}
+
+/// The instants of a fault that happens several times.
+fn repeated(
+    context: &mut Context<'_>,
+    place: &[Step],
+    at: &Instants,
+    every: Option<Quantity<Span>>,
+    times: Option<u32>,
+) -> Vec<Quantity<Span>> {
+    match (at, every, times) {
+        (Instants::Once(first), Some(every), Some(times)) => {
+            let after = |number: u32| Span::from_ps(first.0.as_ps() + u64::from(number) * every.0.as_ps());
+            (0..times).map(|number| Quantity(after(number))).collect()
+        }
+        (_, None, None) => at.list().to_vec(),
+        _ => {
+            let message = "a fault that is repeated has one time at, and both every and times".to_owned();
+            let help =
+                "write at = \"1ms\", every = \"10ms\", times = 5; or a list in at, without every and times";
+            context.report(place, message, "half of it", help);
+            Vec::new()
+        }
+    }
+}
+
+/// From when to when, each time.
+fn spans(
+    context: &mut Context<'_>,
+    place: &[Step],
+    starts: &[Quantity<Span>],
+    lasts: Option<Quantity<Span>>,
+    until: Option<Quantity<Span>>,
+) -> Vec<(Time, Time)> {
+    if lasts.is_some() && until.is_some() || until.is_some() && starts.len() > 1 {
+        let message = "for and until say the same twice, and until is for one failure".to_owned();
+        context.report(&below(place, "until"), message, "not both", "write for = \"500us\" alone");
+        return Vec::new();
+    }
+    let end = |start: &Quantity<Span>| until.or_else(|| lasts.map(|lasts| Quantity(start.0 + lasts.0)));
+    starts.iter().map(|start| span(context, place, *start, end(start))).collect()
+}
+
+/// From when to when: within the run, and not backwards.
+fn span(
+    context: &mut Context<'_>,
+    place: &[Step],
+    from: Quantity<Span>,
+    until: Option<Quantity<Span>>,
+) -> (Time, Time) {
+    if let Some(end) = context.settings.run.until.filter(|end| from >= *end) {
+        let message = format!("the fault begins at {from}, and the run ends at {end}");
+        let help = "let it begin earlier, or raise run.until";
+        context.report(&below(place, "at"), message, format!("allowed: less than {end}"), help);
+    }
+    if let Some(until) = until.filter(|until| *until <= from) {
+        let message = format!("the fault ends at {until}, before it begins at {from}");
+        context.report(&below(place, "until"), message, format!("more than {from}"), "swap the two times");
+    }
+    let time = |span: Quantity<Span>| Time::ZERO + span.0;
+    (time(from), until.map_or(Time::MAX, time))
+}

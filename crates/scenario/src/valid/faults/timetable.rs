@@ -1,0 +1,256 @@
+//! From faults to what changes at nodes: links at both ends, what switches notice, and the routes that follow.
+//!
+//! ```text
+//!   link   down ───────────────────── up
+//!   switch      └─ detect ─▶ avoids it  └─ detect ─▶ uses it again      what is over sooner is not noticed
+//!   routes                     └─ converge ─▶ without it    └─ converge ─▶ with it
+//! ```
+use std::collections::{BTreeMap, BTreeSet};
+
+use backwater_fabric::{Change, FaultChange};
+use backwater_topology::{Network, Routes, Routing};
+use backwater_units::{Rate, Time};
+
+use super::directions;
+use crate::document::at;
+use crate::settings;
+use crate::valid::Context;
+
+/// The most memory that tables of forwarding take in all versions.
+const MOST_BYTES: usize = 2 << 30;
+
+/// A link is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Down {
+    pub(super) link: u32,
+    pub(super) from: Time,
+    /// [`Time::MAX`]: it stays down.
+    pub(super) until: Time,
+    pub(super) fault: u16,
+}
+
+type During = (Time, Time);
+
+/// What goes wrong when, by link and by host.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timetable {
+    pub(super) downs: Vec<Down>,
+    pub(super) slow: Vec<(u32, Rate, During, u16)>,
+    /// Host index, priorities.
+    pub(super) storms: Vec<(u32, u8, During, u16)>,
+    /// Host index.
+    pub(super) stops: Vec<(u32, Time, u16)>,
+}
+
+/// A switch notices a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Notice {
+    time: Time,
+    link: u32,
+    down: bool,
+    fault: u16,
+}
+
+impl Timetable {
+    /// Reports what is the case twice at a time. Whether nothing is.
+    pub(super) fn overlaps(&mut self, context: &mut Context<'_>, network: &Network) -> bool {
+        let before = context.problems.len();
+        self.downs.sort_unstable();
+        let downs = self.downs.iter().map(|down| (down.link, (down.from, down.until), down.fault));
+        let link = |link: u32| {
+            let ends = &network.links()[link as usize];
+            format!("the link {}-{} is down", network.name(ends.a), network.name(ends.b))
+        };
+        twice(context, downs.collect(), link);
+        let slow = |link: u32| link_slow(network, link);
+        twice(
+            context,
+            self.slow.iter().map(|(link, _, during, fault)| (*link, *during, *fault)).collect(),
+            slow,
+        );
+        let host = |host: u32| network.name(network.hosts()[host as usize]).to_owned();
+        let storms = self.storms.iter().map(|(host, _, during, fault)| (*host, *during, *fault));
+        twice(context, storms.collect(), |of| format!("host {} sends PAUSE without end", host(of)));
+        let stops = self.stops.iter().map(|(host, at, fault)| (*host, (*at, Time::MAX), *fault));
+        twice(context, stops.collect(), |of| format!("host {} has stopped", host(of)));
+        context.problems.len() == before
+    }
+
+    /// What changes at nodes, by time, and the routes that a change can bring.
+    pub(super) fn changes(
+        self,
+        context: &mut Context<'_>,
+        network: &Network,
+        routes: &Routes,
+    ) -> (Vec<FaultChange>, Vec<Routes>) {
+        let mut changes = Vec::new();
+        for down in &self.downs {
+            for (_, node, port) in directions(network, down.link) {
+                let change = |time, what| FaultChange { time, node, fault: down.fault, what };
+                changes.push(change(down.from, Change::Down(port)));
+                if down.until < Time::MAX {
+                    changes.push(change(down.until, Change::Up(port)));
+                }
+            }
+        }
+        for (link, rate, (from, until), fault) in &self.slow {
+            let nominal = network.links()[*link as usize].rate;
+            for (_, node, port) in directions(network, *link) {
+                let change =
+                    |time, rate| FaultChange { time, node, fault: *fault, what: Change::Rate(port, rate) };
+                changes.push(change(*from, *rate));
+                if *until < Time::MAX {
+                    changes.push(change(*until, nominal));
+                }
+            }
+        }
+        for (host, priorities, (from, until), fault) in &self.storms {
+            let node = network.hosts()[*host as usize];
+            let change = |time, what| FaultChange { time, node, fault: *fault, what };
+            changes.push(change(*from, Change::Storm(*priorities)));
+            if *until < Time::MAX {
+                changes.push(change(*until, Change::Calm(*priorities)));
+            }
+        }
+        for (host, time, fault) in &self.stops {
+            let node = network.hosts()[*host as usize];
+            changes.push(FaultChange { time: *time, node, fault: *fault, what: Change::Stop });
+        }
+        let notices = self.notices(context);
+        for notice in &notices {
+            for (_, node, port) in directions(network, notice.link) {
+                if network.is_switch(node) {
+                    let what = if notice.down { Change::Avoid(port) } else { Change::Admit(port) };
+                    changes.push(FaultChange { time: notice.time, node, fault: notice.fault, what });
+                }
+            }
+        }
+        let versions = reroute(context, network, routes, &notices, &mut changes);
+        changes.sort_by_key(|change| (change.time, order(&change.what), change.node));
+        (changes, versions)
+    }
+
+    /// What switches notice of links, by time.
+    fn notices(&self, context: &Context<'_>) -> Vec<Notice> {
+        let detect = context.settings.fault_handling.detect.0;
+        let mut toggles: BTreeMap<u32, Vec<(Time, bool, u16)>> = BTreeMap::new();
+        // Sorted by link and time, and none overlaps another.
+        for down in &self.downs {
+            let of_link = toggles.entry(down.link).or_default();
+            of_link.push((down.from, true, down.fault));
+            if down.until < Time::MAX {
+                of_link.push((down.until, false, down.fault));
+            }
+        }
+        let mut notices = Vec::new();
+        for (link, toggles) in toggles {
+            let mut seen = false;
+            for (at, &(time, down, fault)) in toggles.iter().enumerate() {
+                let noticed = time.saturating_add(detect);
+                let lasts = toggles.get(at + 1).is_none_or(|(next, ..)| *next > noticed);
+                if lasts && down != seen {
+                    seen = down;
+                    notices.push(Notice { time: noticed, link, down, fault });
+                }
+            }
+        }
+        notices.sort_unstable();
+        notices
+    }
+}
+
+/// Of one instant: links first, then who notices, then routes.
+const fn order(change: &Change) -> u8 {
+    match change {
+        Change::Avoid(_) | Change::Admit(_) => 1,
+        Change::Routes(_) => 2,
+        _ => 0,
+    }
+}
+
+fn link_slow(network: &Network, link: u32) -> String {
+    let ends = &network.links()[link as usize];
+    format!("the link {}-{} is slow", network.name(ends.a), network.name(ends.b))
+}
+
+/// Reports the first two of a thing that overlap.
+fn twice(context: &mut Context<'_>, mut all: Vec<(u32, During, u16)>, what: impl Fn(u32) -> String) {
+    all.sort_unstable();
+    for pair in all.windows(2) {
+        let [(one, (_, until), first), (other, (from, _), second)] = pair else { continue };
+        if one == other && from <= until {
+            let message = format!("{} twice at a time: by fault {first} and by fault {second}", what(*one));
+            let help = "let the second begin after the first has ended (faults are counted from 0)";
+            context.report(&at!["fault", usize::from(*second)], message, "overlaps", help);
+            return;
+        }
+    }
+}
+
+/// The routes after each notice, and the changes that bring them to switches.
+fn reroute(
+    context: &mut Context<'_>,
+    network: &Network,
+    routes: &Routes,
+    notices: &[Notice],
+    changes: &mut Vec<FaultChange>,
+) -> Vec<Routes> {
+    let converge = context.settings.fault_handling.converge.0;
+    let routing = match context.settings.topology.routes_by() {
+        settings::Routing::DModK => Routing::DModK,
+        _ => Routing::Ecmp,
+    };
+    let end = context.settings.run.until.map_or(Time::MAX, |end| Time::ZERO + end.0);
+    let switches: Vec<u32> =
+        (0..network.nodes().len() as u32).filter(|node| network.is_switch(*node)).collect();
+    let hosts = network.hosts().len() as u32;
+    let mut known: BTreeMap<BTreeSet<u32>, u32> = BTreeMap::from([(BTreeSet::new(), 0)]);
+    let mut versions: Vec<Routes> = Vec::new();
+    let mut differ: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+    let (mut down, mut current) = (BTreeSet::new(), 0);
+    for of_instant in notices.chunk_by(|one, other| one.time == other.time) {
+        for notice in of_instant {
+            if notice.down {
+                down.insert(notice.link);
+            } else {
+                down.remove(&notice.link);
+            }
+        }
+        let time = of_instant[0].time.saturating_add(converge);
+        if time >= end {
+            break;
+        }
+        let next = if let Some(version) = known.get(&down) {
+            *version
+        } else {
+            let mut dead = vec![false; network.links().len()];
+            for link in &down {
+                dead[*link as usize] = true;
+            }
+            let Ok(made) = Routes::without(network, routing, &dead) else { break };
+            let bytes = (versions.len() + 1) * made.memory();
+            if bytes > MOST_BYTES {
+                let message = format!("the faults bring more than {} different routes", versions.len());
+                let help = "let fewer links fail, or raise fault-handling.converge and detect";
+                context.report(&at!["fault"], message, "too many states of links", help);
+                break;
+            }
+            versions.push(made);
+            known.insert(down.clone(), versions.len() as u32);
+            versions.len() as u32
+        };
+        let table = |version: u32| if version == 0 { routes } else { &versions[version as usize - 1] };
+        let changed = differ.entry((current, next)).or_insert_with(|| {
+            let (old, new) = (table(current), table(next));
+            let differs = |node: &u32| {
+                (0..hosts).any(|host| old.next_ports(*node, host) != new.next_ports(*node, host))
+            };
+            switches.iter().copied().filter(differs).collect()
+        });
+        let change =
+            |node| FaultChange { time, node, fault: of_instant[0].fault, what: Change::Routes(next) };
+        changes.extend(changed.iter().copied().map(change));
+        current = next;
+    }
+    versions
+}

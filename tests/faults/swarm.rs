@@ -1,0 +1,81 @@
+//! Faults drawn at random: every engine and number of threads has the same run, and the books of every node are in order, which each run
+//! checks at its end.
+use proptest::prelude::*;
+use scene::{try_run, us};
+
+use crate::{KINDS, read, spec};
+
+fn text(queueing: &str, control: &str) -> String {
+    format!(
+        r#"
+profile = "ideal"
+run = {{ until = "150us" }}
+host = {{ transport = "put" }}
+topology = {{ kind = "leaf-spine", leaves = 2, spines = 2, hosts-per-leaf = 2, rate = "100Gbps", delay = "500ns" }}
+fault-handling = {{ detect = "5us", converge = "10us" }}
+[switch]
+flow-control = "{control}"
+queueing = "{queueing}"
+buffer = "400KB"
+[switch.pfc]
+xoff = "20KB"
+xon = "18KB"
+[[traffic]]
+name = "x"
+kind = "permutation"
+size = "1MB"
+[[traffic]]
+name = "in"
+kind = "flow"
+from = ["h1", "h2", "h3"]
+to = "h0"
+size = "200KB"
+"#
+    )
+}
+
+/// A fault, its times in microseconds.
+fn fault() -> impl Strategy<Value = String> {
+    let times = (1..100u32, 1..30u32);
+    (0..7u32, times, 0..4u32).prop_map(|(kind, (at, lasts), which)| {
+        let link = [r#"["leaf0", "spine0"]"#, r#"["leaf1", "spine1"]"#, r#"["h0", "leaf0"]"#, r#"["h3", "leaf1"]"#];
+        let (link, until) = (link[which as usize], at + lasts);
+        let body = match kind {
+            0 => format!("kind = \"link-down\"\nlink = {link}\nat = \"{at}us\"\nfor = \"{lasts}us\""),
+            1 => format!("kind = \"link-slow\"\nlink = {link}\nrate = \"7Gbps\"\nat = \"{at}us\"\nuntil = \"{until}us\""),
+            2 => format!("kind = \"loss\"\nlink = {link}\nframes = 0.05\nat = \"{at}us\""),
+            3 => format!("kind = \"switch-down\"\nswitch = \"spine1\"\nat = \"{at}us\"\nfor = \"{lasts}us\""),
+            4 => format!("kind = \"gray\"\nswitch = \"leaf0\"\nto = \"h{which}\"\nshare = 0.5\nat = \"{at}us\""),
+            5 => format!("kind = \"pause-storm\"\nhost = \"h{which}\"\nat = \"{at}us\"\nuntil = \"{until}us\""),
+            _ => format!("kind = \"host-stop\"\nhost = \"h{which}\"\nat = \"{at}us\""),
+        };
+        format!("[[fault]]\n{body}\n")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #[test]
+    fn random_faults_do_not_depend_on_the_engine(
+        faults in proptest::collection::vec(fault(), 1..4),
+        voq in any::<bool>(),
+        action in prop_oneof![Just("none"), Just("drop"), Just("forward")],
+    ) {
+        let text = text(if voq { "voq" } else { "output" }, "pfc");
+        let watchdog = format!("[switch.pfc.watchdog]\naction = \"{action}\"\ndetect = \"4us\"\nrestore = \"6us\"\n");
+        let more = faults.concat() + &watchdog;
+        // Two that are the case at a time are refused.
+        prop_assume!(read(&format!("{text}
+{more}")).is_ok());
+        let run = |kind| try_run(spec(&text, &more), kind, Some(us(150)));
+        let runs = KINDS.map(|kind| match run(kind) {
+            Ok(outcome) => (outcome.totals.digest, outcome.records.drops, outcome.records.faults),
+            Err(violation) => panic!("{violation}\n{more}"),
+        });
+        for other in &runs[1..] {
+            prop_assert_eq!(runs[0].0, other.0, "{}", more);
+            prop_assert_eq!(&runs[0].1, &other.1, "{}", more);
+            prop_assert_eq!(&runs[0].2, &other.2, "{}", more);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 mod faults;
 mod goodput;
 pub(crate) mod host;
-mod isolation;
+pub(crate) mod isolation;
 mod jobs;
 pub(crate) mod pacing_queue;
 pub(crate) mod pft;

@@ -62,6 +62,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             ack: Some(AckSpec { every: 1, size: Bytes::new(60), priority: None }),
             segment: None,
             payload_windows: false,
+            reliable: None,
         }],
         pair_of: Vec::new(),
         puts: Vec::new(),

@@ -12,6 +12,7 @@ mod jobs;
 mod one_link;
 mod padded;
 mod pause;
+mod repeats;
 mod steps;
 mod supplied;
 mod timely;

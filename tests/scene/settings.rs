@@ -32,6 +32,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             ack: None,
             segment: None,
             payload_windows: false,
+            reliable: None,
         }],
         pair_of: Vec::new(),
         puts: Vec::new(),

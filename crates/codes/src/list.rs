@@ -269,9 +269,14 @@ Overload: Caveat "overload" {
     todo: "Lower the load, or count headers in it: load-counts = \"wire\".",
 }
 RetryTooShort: Caveat "retry-too-short" {
-    short: "PUTs expire before their ACK can be back.",
+    short: "Packets expire before their ACK can be back.",
     means: "What is not lost is sent again.",
-    todo: "Raise put.retry above the round trip that the message names.",
+    todo: "Raise put.retry, or the timeouts of [transport], above the round trip that the message names.",
+}
+ReliabilityIdle: Caveat "reliability-idle" {
+    short: "Queue pairs would send again what is lost, and nothing can be lost.",
+    means: "The timers and the cap of what is under way act all the same.",
+    todo: "Let switches drop packets (switch.overflow = \"drop\"), or write transport.reliability = \"none\".",
 }
 BlameWithoutPauses: Caveat "blame-without-pauses" {
     short: "Blame needs the table of closed gates, which is not recorded.",

@@ -25,6 +25,7 @@ mod pft_refusals;
 mod pft_states;
 mod put_acks;
 mod put_release;
+mod queue_pairs;
 mod sharing;
 mod streams;
 mod tcd_transitions;

@@ -37,6 +37,7 @@ pub use simulation::{Control, End, Simulation, Totals, retrace};
 pub use spec::*;
 pub use switch::forwarding::ecmp::five_tuples;
 pub use transport::put::frame::MOST_BUFFERED;
+pub use transport::roce::reliable::MOST_SELECTIVE;
 pub use user::{UserFault, UserSpec};
 pub use violation::{Stuck, Violation};
 

@@ -11,7 +11,7 @@ pub(crate) const LAST: u32 = 1 << 31;
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $number:literal, $word:literal;)*) => {
         /// What a frame is. The numbers are a part of the trajectory digest: a new kind leaves those of the others alone. From 3 on they
-        /// are frames of the link, which end at the next node; bit 7 stands for PUT streams.
+        /// are frames of the link, which end at the next node; those with bit 7 do not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Kind {
@@ -53,6 +53,8 @@ kinds! {
     PutAck = 0x81, "put-ack";
     /// The same, and everything after it is lost.
     PutNack = 0x82, "put-nack";
+    /// Negative acknowledgement of a queue pair; `seq` is packed (`transport/roce/reliable.rs`), `echo` what the packet carried.
+    Nack = 0x83, "nack";
 }
 
 impl Kind {

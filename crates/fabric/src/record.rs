@@ -241,11 +241,20 @@ pub struct FlowRecord {
     pub cnps_ce: u64,
     /// CNPs the sender got that carried UE.
     pub cnps_ue: u64,
-    /// Packets of the flow that its initiator sent again. 0 for queue pairs of RoCE.
+    /// Packets of the flow that were sent again.
     pub resent_packets: u64,
-    /// Arrivals of its packets that the target did not accept: no room, or out of order. 0 for queue pairs of RoCE.
+    /// Arrivals of its packets that the receiver did not take: no room, or out of order with go-back-N.
     pub dropped_packets: u64,
-    /// Packets that came before one of the flow that was sent earlier. 0 unless switches spread packets.
+    /// Arrivals of packets that its receiver had already. 0 for PUTs.
+    pub duplicate_packets: u64,
+    /// NACKs that its queue pair got.
+    pub nacks: u64,
+    /// How often its queue pair waited too long for an ACK.
+    pub timeouts: u64,
+    /// Whether its queue pair is in error, so that the flow never ends: it had waited in vain once more than it may.
+    pub failed: bool,
+    /// Packets that came before one of the flow that was sent earlier. 0 unless switches spread packets, or
+    /// selective repeat keeps them.
     pub early_packets: u64,
     /// The most of them that waited at a time for such a packet.
     pub early_most: u64,

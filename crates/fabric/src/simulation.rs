@@ -171,7 +171,7 @@ impl Simulation {
             look: control.looks.map(Looks::wanted),
         };
         let mut batch = Records::default();
-        let (mut hops, mut quiet) = (0, Quiet::default());
+        let (mut hops, mut quiet, mut over) = (0, Quiet::default(), false);
         let mut alone = Alone::new();
         let end = loop {
             let mut stop = self.engine.run(&self.world, &limits);
@@ -202,9 +202,10 @@ impl Simulation {
                         self.look_for_deadlock(look, &mut hops)?;
                         self.look_for_waiting(&mut quiet)?;
                         look = look.saturating_add(self.stall);
+                        over = control.until.is_none() && self.only_failed_are_left();
                     }
                     limits.until = until.min(look).min(limits.until.saturating_add(stretch));
-                    None
+                    over.then_some(End::Finished)
                 }
                 Stop::Until if control.until.is_none() => return Err(self.too_long()),
                 Stop::Until => {
@@ -221,7 +222,8 @@ impl Simulation {
                     if self.paused_ports().is_empty() && self.unfinished_ranks() > 0 {
                         return Err(self.ranks_wait(true));
                     }
-                    if self.unfinished() > 0 {
+                    let failed = self.failed() > 0 && self.paused_ports().is_empty();
+                    if self.unfinished() > 0 && !failed {
                         return Err(self.deadlock(self.circle(u64::MAX)));
                     }
                     Some(End::Finished)

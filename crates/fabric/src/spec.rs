@@ -18,6 +18,7 @@ mod endpoint;
 mod fault;
 mod job;
 mod put;
+mod reliability;
 mod throttle;
 
 use crate::user::UserSpec;
@@ -27,6 +28,7 @@ pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
 pub use put::PutSpec;
+pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
 
 /// A fabric, its traffic and what to observe.
@@ -147,6 +149,8 @@ pub struct PairSpec {
     pub segment: Option<SegmentSpec>,
     /// What windows count of a packet: its payload, as TCP and the HPCC simulator do, or all that is on the wire.
     pub payload_windows: bool,
+    /// How packets are sent again that are lost; `None`: nothing may be lost. Needs `ack`; not for connections and messages of ranks.
+    pub reliable: Option<ReliableSpec>,
 }
 
 /// What a reaction point that measures round-trip times counts as one transmission (TIMELY).

@@ -16,7 +16,8 @@ use crate::fault::Faults;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
-    Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, Spec, Switching,
+    Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, ReliableSpec, Spec,
+    Switching,
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
@@ -358,6 +359,11 @@ impl World {
     /// The kind of a flow's queue pair, as an index into `pairs`.
     pub(crate) fn pair_of(&self, flow: &Flow) -> u16 {
         self.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0)
+    }
+
+    /// How queue pairs of a kind send again what is lost, which they do.
+    pub(crate) fn reliable_of(&self, kind: u16) -> &ReliableSpec {
+        self.pairs[usize::from(kind)].reliable.as_ref().expect("of queue pairs that do")
     }
 
     /// Whether switches write into a flow's packets.

@@ -32,10 +32,18 @@ pub struct Totals {
     pub ue_packets: u64,
     /// CNPs (BECNs) that reached the senders.
     pub cnps: u64,
-    /// Packets that initiators of PUT streams sent again.
+    /// Packets that were sent again.
     pub resent_packets: u64,
-    /// Arrivals that targets of PUT streams did not accept.
+    /// Arrivals that receivers did not take.
     pub dropped_packets: u64,
+    /// Arrivals of packets that receivers of queue pairs had already.
+    pub duplicate_packets: u64,
+    /// NACKs that queue pairs got.
+    pub nacks: u64,
+    /// How often queue pairs waited too long for an ACK.
+    pub timeouts: u64,
+    /// Flows whose queue pair is in error: they never end.
+    pub failed: u64,
     /// Packets that switches dropped.
     pub switch_drops: u64,
     /// PAUSEs that took effect.
@@ -80,10 +88,18 @@ pub struct TrafficSummary {
     pub cnps_ce: u64,
     /// CNPs for UE that reached the senders.
     pub cnps_ue: u64,
-    /// Packets that the initiators of PUT streams sent again.
+    /// Packets that were sent again.
     pub resent_packets: u64,
-    /// Arrivals that the targets of PUT streams did not accept.
+    /// Arrivals that receivers did not take.
     pub dropped_packets: u64,
+    /// Arrivals of packets that receivers of queue pairs had already.
+    pub duplicate_packets: u64,
+    /// NACKs that queue pairs got.
+    pub nacks: u64,
+    /// How often queue pairs waited too long for an ACK.
+    pub timeouts: u64,
+    /// Flows whose queue pair is in error: they never end.
+    pub failed: u64,
     /// Mean over flows of payload received per time from a flow's start to its end (or the run's); flows that
     /// had no time to send do not count. `None` if no flow had.
     pub mean_throughput_bps: Option<f64>,
@@ -206,6 +222,10 @@ impl Entry {
         sums.cnps_ue += flow.cnps_ue;
         sums.resent_packets += flow.resent_packets;
         sums.dropped_packets += flow.dropped_packets;
+        sums.duplicate_packets += flow.duplicate_packets;
+        sums.nacks += flow.nacks;
+        sums.timeouts += flow.timeouts;
+        sums.failed += u64::from(flow.failed);
         let active = Span::from_ps(flow.finish.min(end).as_ps().saturating_sub(flow.start.as_ps()));
         self.throughputs.extend(throughput_bps(flow.received, active).map(|bps| bps as f64));
         self.fcts.extend(fct(flow).map(|fct| fct.as_ps() as f64));
@@ -263,6 +283,10 @@ fn totals(traffic: &[TrafficSummary], ports: &[PortRecord], names: &Names) -> Re
         cnps: sum(|t| t.cnps_ce + t.cnps_ue),
         resent_packets: sum(|t| t.resent_packets),
         dropped_packets: sum(|t| t.dropped_packets),
+        duplicate_packets: sum(|t| t.duplicate_packets),
+        nacks: sum(|t| t.nacks),
+        timeouts: sum(|t| t.timeouts),
+        failed: sum(|t| t.failed),
         switch_drops: ports.iter().map(|p| p.dropped_packets).sum(),
         pauses: ports.iter().map(|p| p.pauses).sum(),
         pauses_sent: ports.iter().map(|p| p.pauses_sent).sum(),

@@ -20,6 +20,7 @@ mod profiles;
 mod puts;
 mod ranks;
 mod reaction_points;
+mod reliability;
 mod scenarios;
 mod schema;
 mod schemes;

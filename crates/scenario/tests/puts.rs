@@ -162,9 +162,13 @@ fn queue_pairs_need_a_fabric_that_loses_nothing() {
     let said = report(INCAST, &["traffic.in.transport=roce"]);
     says(
         &said,
-        &["traffic.in: queue pairs (transport = \"roce\") send nothing twice", "write transport = \"put\""],
+        &[
+            "traffic.in: queue pairs with transport.reliability = \"none\" send nothing twice",
+            "write transport.reliability = \"go-back-n\"",
+        ],
     );
     says(&report(INCAST, &["host.transport=roce"]), &["traffic.in: queue pairs"]);
+    valid(INCAST, &["host.transport=roce", "transport.reliability=go-back-n"]);
     valid(INCAST, &["host.transport=roce", "switch.flow-control=pfc", "host.queue=300KB"]);
 }
 

@@ -13,6 +13,7 @@ from backwater.analysis import (
     jobs,
     own_controllers,
     put_notes,
+    repeat_notes,
     roles,
     tables,
     throttle,
@@ -65,6 +66,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _blocked(results)
     lines += put_notes.of(results)
     lines += fault_notes.of(results)
+    lines += repeat_notes.of(results)
     lines += _threads(meta)
     lines += _loads(results)
     lines += own_controllers.notes(results)

@@ -8,6 +8,8 @@
 //!
 //!   CE and no cut in this window ──▶ W := max(Wmin, W·(1 − α/2));  nothing is added until what is under way has been acknowledged
 //!   else                         ──▶ W := min(Wmax, W + A·newly/W)
+//!
+//!   loss, or timeout             ──▶ W := max(Wmin, W/2)                        (RFC 8257 §3.5: as TCP)
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
@@ -20,7 +22,7 @@
 //! | K | B | kmin = kmax of the detector | DCTCP paper §3.1 (marking at the switch) |
 //!
 //! Known deviations: no slow start, no delayed ACKs (each packet has its own, which is what the paper's state machine at the receiver
-//! emulates), no losses. Within its window a flow sends at line rate, clocked by its ACKs. UE is not for this controller.
+//! emulates); without a slow start W is after a timeout what that would lead to (RFC 5681 §3.1: half). Within its window a flow sends at line rate, clocked by its ACKs. UE is not for this controller.
 use backwater_units::{Rate, Span, Time};
 
 use super::feedback::Feedback;
@@ -183,6 +185,15 @@ impl Controller for Dctcp {
             }
         }
         self.window.to_bits() != before.to_bits()
+    }
+
+    /// A loss, once a recovery.
+    fn on_nack(&mut self, config: &DctcpConfig, _now: Time) {
+        self.on_timeout(config);
+    }
+
+    fn on_timeout(&mut self, config: &DctcpConfig) {
+        self.window = (self.window / 2.0).max(config.min as f64);
     }
 
     /// What may be under way in bytes: W, a packet at least.

@@ -8,6 +8,7 @@
 //!
 //!   delay <  target:  W += ai/W·acked  (W >= 1),   W += ai·acked  (W < 1)
 //!   delay >= target:  W *= max(1 − β·(delay − target)/delay, 1 − mdf), if a round trip has passed since the last decrease
+//!   loss (NACK):  W *= 1 − mdf, if a round trip has passed since the last decrease;   timeout:  W *= 1 − mdf
 //!   Wmin <= W <= Wmax;   W < 1: one packet every rtt/W, else clocked by ACKs
 //! ```
 //! W counts packets.
@@ -26,7 +27,7 @@
 //! | Wmax | packets | 4 bandwidth-delay products | ours; the paper gives no number |
 //!
 //! Known deviations: one delay for fabric and endpoint (the paper's §3.3 has a window for each), as the hosts here take no time of
-//! their own; no losses. The last decrease is noted when W has become less; the paper's listing notes it whenever W has not become
+//! their own; no threshold of timeouts above which W is Wmin (Algorithm 1, not published). The last decrease is noted when W has become less; the paper's listing notes it whenever W has not become
 //! more (lines 27 and 28), and then an ACK that may not decrease would put the next decrease off.
 use backwater_units::{Rate, Span, Time};
 
@@ -209,6 +210,20 @@ impl Controller for Swift {
         self.rtt = ack.rtt;
         self.pace();
         self.window.to_bits() != before.to_bits()
+    }
+
+    /// Fast recovery (Algorithm 1).
+    fn on_nack(&mut self, config: &SwiftConfig, now: Time) {
+        if self.decreased.is_none_or(|last| now.since(last) >= self.rtt) {
+            self.decreased = Some(now);
+            self.on_timeout(config);
+        }
+    }
+
+    /// A timeout is longer than a round trip (Algorithm 1).
+    fn on_timeout(&mut self, config: &SwiftConfig) {
+        self.window = (self.window * (1.0 - config.max_mdf)).max(config.min);
+        self.pace();
     }
 
     /// What may be under way in bytes: a packet at least, spaced if W is less.

@@ -176,6 +176,12 @@ impl Initiator {
         Nacked { packets: self.end_of_replay(), covered, replay: !ignored, ignored }
     }
 
+    /// Nothing was heard of [`Self::oldest`] for too long: as if a NACK asked for it and all behind it. What a queue pair does after a
+    /// timeout (InfiniBand specification, volume 1, §9.9.2), where PUTs recover ([`Self::on_timeout`]).
+    pub fn on_implied_nack(&mut self) -> Nacked {
+        self.on_nack(self.covered)
+    }
+
     /// The packets from [`Self::oldest`] to `through` have expired: they are resent in order, and nothing new until all that was
     /// sent is acknowledged.
     pub fn on_timeout(&mut self, through: u32) {

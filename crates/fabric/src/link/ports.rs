@@ -135,6 +135,8 @@ pub(crate) enum Purpose {
     Storm,
     /// A switch looks whether a PAUSE ends; argument: class.
     Watchdog,
+    /// A queue pair may have waited too long for an ACK; argument: sender slot.
+    Retry,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

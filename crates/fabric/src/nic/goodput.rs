@@ -33,9 +33,15 @@ impl Host {
         }
     }
 
-    /// A data packet that was due at `due` starts to leave.
+    /// Data packet `seq` of a flow that was due at `due` starts to leave.
     #[cold]
-    pub(crate) fn note_injection<P: Post<Packet>>(&mut self, flow: u32, due: u64, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn note_injection<P: Post<Packet>>(
+        &mut self,
+        flow: u32,
+        seq: u32,
+        due: u64,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let entry = &cx.world.flows[flow as usize];
         let slot = cx.world.sender_slot[flow as usize];
         let made = match entry.pacing {
@@ -48,7 +54,7 @@ impl Host {
             time: Time::from_ps(cx.now),
             made,
             flow,
-            seq: self.senders[slot as usize].last_sent(),
+            seq,
         });
         cx.post.recorded(1);
     }

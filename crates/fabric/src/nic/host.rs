@@ -14,13 +14,14 @@ use crate::nic::isolation::Notified;
 use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
+use crate::nic::reliable::Responders;
 use crate::nic::reorder::{Counts, Reorder};
 use crate::nic::requests::Requests;
 use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
 use crate::packet::{Kind, Packet};
 use crate::record::RateRecord;
-use crate::spec::{Balancing, Spec};
+use crate::spec::{Balancing, Repeat, Spec};
 use crate::switch::batch::Batch;
 use crate::transport::Transports;
 use crate::transport::roce::connection::Connection;
@@ -65,7 +66,9 @@ pub(crate) struct Host {
     pub(super) endpoint: Option<Box<Endpoint>>,
     /// What sorts data, if the fabric spreads packets of a flow.
     pub(super) reorder: Option<Box<Reorder>>,
-    /// Data does not simply go on: there is an `endpoint`, or a `reorder`.
+    /// What receivers remember of what was lost, if any sender sends that again.
+    pub(super) responders: Option<Box<Responders>>,
+    /// Data does not simply go on: there is one of these.
     detour: bool,
     /// What came in this period, if that is recorded.
     pub(super) delivered: Option<Box<Delivered>>,
@@ -214,17 +217,22 @@ impl Host {
             .collect::<Vec<_>>();
         let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
         let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
-        let reorder =
-            (spec.switch.balancing != Balancing::Ecmp).then(|| Box::new(Reorder::new(receivers.len())));
+        let reliable = |it: &Receiver| world.pairs[usize::from(it.kind())].reliable.as_ref();
+        let responders = receivers.iter().any(|it| reliable(it).is_some());
+        let responders = responders.then(|| Box::new(Responders::new(receivers.len())));
+        let selects = |it: &Receiver| matches!(reliable(it)?.repeat, Repeat::Selective { .. }).then_some(());
+        let sorts = spec.switch.balancing != Balancing::Ecmp || receivers.iter().find_map(selects).is_some();
+        let reorder = sorts.then(|| Box::new(Reorder::new(receivers.len())));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
         // Those of ranks are set up before the programs run.
         let is_standing = |sender: &&Sender| world.flows[sender.flow() as usize].pacing == Pacing::Messages;
         let standing = senders.iter().filter(is_standing).map(Sender::pacer);
         let pacing_queue = PacingQueue::new(world.nic.scheduler, ports.classes(), pacers.len(), standing);
         let mut this = Self {
-            detour: endpoint.is_some() || reorder.is_some(),
+            detour: endpoint.is_some() || reorder.is_some() || responders.is_some(),
             endpoint,
             reorder,
+            responders,
             pacing_queue,
             ports,
             order: queue_pairs::order(&senders, world),
@@ -282,6 +290,11 @@ impl Host {
         &self.senders[slot as usize]
     }
 
+    /// The sending halves of its queue pairs.
+    pub(crate) fn senders(&self) -> &[Sender] {
+        &self.senders
+    }
+
     /// The steps of its rank.
     pub(crate) fn steps(&self) -> Option<&Steps> {
         self.steps.as_deref()
@@ -309,6 +322,11 @@ impl Host {
     /// What came early at the receiver of a slot.
     pub(crate) fn reordered(&self, slot: u32) -> Counts {
         self.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(slot))
+    }
+
+    /// Packets that came to the receiver of a slot once more.
+    pub(crate) fn duplicates(&self, slot: u32) -> u32 {
+        self.responders.as_ref().map_or(0, |responders| responders.duplicates(slot))
     }
 
     /// Calls of functions of the user's that failed.

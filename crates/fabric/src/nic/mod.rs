@@ -10,6 +10,7 @@ pub(crate) mod put;
 mod ranks;
 mod receive;
 pub(crate) mod receive_queue;
+pub(crate) mod reliable;
 pub(crate) mod reorder;
 pub(crate) mod requests;
 mod scheduler;

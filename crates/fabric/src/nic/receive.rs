@@ -10,6 +10,7 @@ use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
+use crate::spec::AckSpec;
 use crate::transport::roce::queue_pair::Verdict;
 use crate::violation::What;
 use crate::world::World;
@@ -20,7 +21,12 @@ impl Host {
         clippy::inline_always,
         reason = "measured: with a second caller, for slow hosts, it is a call of its own, which costs 7 instructions a hop"
     )]
-    fn take_data<P: Post<Packet>, const EARLY: bool>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    fn take_data<P: Post<Packet>, const EARLY: bool>(
+        &mut self,
+        packet: &Packet,
+        quiet: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
         let (now, before) = (packet.time, receiver.received());
@@ -48,20 +54,8 @@ impl Host {
                         Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
                     }
                 }
-                if let (Some(echo), Some(ack)) = (ack, &pair.ack) {
-                    let class = match ack.priority {
-                        Some(priority) => cx.world.classes.class(priority),
-                        // What came isolated is answered in the class of its flow.
-                        None if cx.world.isolation.is_some() => {
-                            cx.world.class_of(&cx.world.flows[packet.flow as usize])
-                        }
-                        None => packet.class,
-                    };
-                    let frame = control_frame(Kind::Ack, packet.flow, seq, echo, class, ack.size, cx.world);
-                    if !self.ports.extensions().is_empty() {
-                        self.ports.extensions_mut().answer(packet, &frame);
-                    }
-                    self.send_control(&frame, cx);
+                if let (Some(echo), Some(ack), false) = (ack, &pair.ack, EARLY && quiet) {
+                    self.answer(Kind::Ack, packet, seq, echo, ack, cx);
                 }
                 if message {
                     self.message_came(slot, packet.seq, cx);
@@ -73,13 +67,43 @@ impl Host {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
     pub(crate) fn on_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        self.take_data::<P, false>(packet, cx);
+        self.take_data::<P, false>(packet, false, cx);
     }
 
-    /// The same of a packet that came early, whose mark has been answered: its turn has come.
+    /// The same of a packet that came early, whose mark has been answered: its turn has come. A `quiet` one gets no ACK.
     #[inline(never)]
-    pub(crate) fn on_early_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        self.take_data::<P, true>(packet, cx);
+    pub(crate) fn on_early_data<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        quiet: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.take_data::<P, true>(packet, quiet, cx);
+    }
+
+    /// An ACK or a NACK for a packet, with what came beside it.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(super) fn answer<P: Post<Packet>>(
+        &mut self,
+        kind: Kind,
+        packet: &Packet,
+        seq: u32,
+        echo: CodePoint,
+        ack: &AckSpec,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let class = match ack.priority {
+            Some(priority) => cx.world.classes.class(priority),
+            // What came isolated is answered in the class of its flow.
+            None if cx.world.isolation.is_some() => cx.world.class_of(&cx.world.flows[packet.flow as usize]),
+            None => packet.class,
+        };
+        let frame = control_frame(kind, packet.flow, seq, echo, class, ack.size, cx.world);
+        if !self.ports.extensions().is_empty() {
+            self.ports.extensions_mut().answer(packet, &frame);
+        }
+        self.send_control(&frame, cx);
     }
 
     pub(crate) fn send_cnp<P: Post<Packet>>(
@@ -106,7 +130,11 @@ impl Host {
     /// ACKs and CNPs go before data.
     pub(super) fn send_control<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         // The control class, whose gate never closes, for ACKs that no PAUSE holds; switches see their own.
-        let class = if cx.world.nic.acks_ignore_pause && frame.kind == Kind::Ack { 0 } else { frame.class };
+        let class = if cx.world.nic.acks_ignore_pause && matches!(frame.kind, Kind::Ack | Kind::Nack) {
+            0
+        } else {
+            frame.class
+        };
         self.ports.enqueue_in(NIC, class, frame);
         if self.ports.has_credits() {
             // Credits that are too few for data may do for this.
@@ -119,6 +147,9 @@ impl Host {
     /// An ACK tells the reaction point something.
     #[inline(never)]
     pub(crate) fn informed<P: Post<Packet>>(&mut self, slot: u32, ack: &Packet, cx: &mut Ctx<'_, P>) {
+        if self.senders[slot as usize].is_reliable() {
+            return self.replied(slot, ack, cx);
+        }
         let sender = &mut self.senders[slot as usize];
         sender.count(ack.echo);
         let (kind, queue_pair) = (sender.kind(), sender.pacer());

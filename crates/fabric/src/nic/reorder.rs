@@ -1,5 +1,6 @@
-//! Receivers of a fabric that spreads packets of one flow over several ways: NICs that keep what comes early until what was sent
-//! before it is there, whatever the distance (as the bitmap of IRN does, Mittal et al., SIGCOMM 2018, with a window without limit).
+//! Receivers of a fabric that spreads packets of one flow over several ways, or of flows with selective repeat: NICs that keep what
+//! comes early until what was sent before it is there, whatever the distance (as the bitmap of IRN does, Mittal et al., SIGCOMM 2018,
+//! with a window without limit).
 use std::collections::BTreeMap;
 
 use backwater_control::notify::Action;
@@ -57,7 +58,12 @@ impl Reorder {
         self.counts[slot as usize]
     }
 
-    fn keep(&mut self, slot: u32, number: u32, packet: &Packet) {
+    /// Whether a packet is kept.
+    pub(super) fn holds(&self, slot: u32, number: u32) -> bool {
+        self.counts[slot as usize].waiting > 0 && self.early.contains_key(&(slot, number))
+    }
+
+    pub(super) fn keep(&mut self, slot: u32, number: u32, packet: &Packet) {
         let counts = &mut self.counts[slot as usize];
         counts.early += 1;
         counts.waiting += 1;
@@ -66,7 +72,7 @@ impl Reorder {
         self.early.insert((slot, number), *packet);
     }
 
-    fn take(&mut self, slot: u32, number: u32) -> Option<Packet> {
+    pub(super) fn take(&mut self, slot: u32, number: u32) -> Option<Packet> {
         let counts = &mut self.counts[slot as usize];
         if counts.waiting == 0 {
             return None;
@@ -103,6 +109,10 @@ impl Host {
     #[inline(never)]
     pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
+        let kind = self.receivers[slot as usize].kind();
+        if let (Some(_), Some(spec)) = (&self.responders, &cx.world.pairs[usize::from(kind)].reliable) {
+            return self.take_reliably(slot, packet, spec, cx);
+        }
         let beside = self.receivers[slot as usize].has_messages() && packet.seq & LAST != 0;
         let beside = if beside { self.ports.extensions_mut().take(packet) } else { None };
         let number = beside.and_then(|it| it.bytes().try_into().ok()).map(u32::from_le_bytes);
@@ -117,12 +127,12 @@ impl Host {
         while let Some(reorder) = &mut self.reorder
             && let Some(next) = reorder.take(slot, self.receivers[slot as usize].packets())
         {
-            self.on_early_data(&Packet { time: now, ..next }, cx);
+            self.on_early_data(&Packet { time: now, ..next }, false, cx);
         }
     }
 
     /// A mark is answered when it comes, not when its packet's turn has come.
-    fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    pub(super) fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let receiver = &self.receivers[slot as usize];
         let (kind, notes) = (receiver.kind(), receiver.notes());
         let Some(config) = &cx.world.pairs[usize::from(kind)].notify else { return };

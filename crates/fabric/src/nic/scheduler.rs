@@ -274,7 +274,7 @@ impl Host {
             rest => self.rests(rest, pair, &mut packet, cx.now, wire_time, cx.world),
         }
         if cx.world.follows(packet.flow) {
-            self.note_injection(packet.flow, due, cx);
+            self.note_injection(packet.flow, seq, due, cx);
         }
         self.count_sent(&packet);
         self.ports.inject(&packet, cx);
@@ -295,6 +295,12 @@ impl Host {
         world: &World,
     ) {
         let class = packet.class;
+        if self.senders[pair as usize].is_reliable() {
+            self.set_retry(pair, world);
+        }
+        if let After::Timed(due) = after {
+            return self.pacing_queue.sent(class, due);
+        }
         if !matches!(after, After::Acknowledged) {
             let number = packet.seq;
             packet.seq = self.senders[pair as usize].last_seq(number);

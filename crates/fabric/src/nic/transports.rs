@@ -24,6 +24,7 @@ impl Host {
         match packet.kind {
             Kind::Put => self.on_put(packet, cx),
             Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, cx),
+            Kind::Nack => self.on_nack(packet, cx),
             other => unreachable!("no host takes a frame of kind {}", other.word()),
         }
     }
@@ -33,6 +34,7 @@ impl Host {
         match purpose {
             Purpose::Effect => self.effect_due(argument, cx),
             Purpose::Stream => self.stream_due(argument, cx),
+            Purpose::Retry => self.retry_due(argument, cx),
             other => unreachable!("no host sets a timer for {other:?}"),
         }
     }

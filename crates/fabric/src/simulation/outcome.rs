@@ -63,6 +63,7 @@ impl Simulation {
         let received = Bytes::new(receiver.received());
         let [behind, paced, held, queued] = sender.source_delay().parts();
         let reordered = destination.reordered(at);
+        let losses = sender.losses();
         let (marks, cnps) = (receiver.marks(), sender.cnps());
         FlowRecord {
             flow: index,
@@ -82,6 +83,10 @@ impl Simulation {
             cnps_ue: u64::from(cnps.1),
             resent_packets: u64::from(sender.resent()),
             dropped_packets: u64::from(receiver.refused()),
+            duplicate_packets: u64::from(destination.duplicates(at)),
+            nacks: u64::from(losses.nacks),
+            timeouts: u64::from(losses.timeouts),
+            failed: losses.failed,
             early_packets: u64::from(reordered.early),
             early_most: u64::from(reordered.most),
             reorder_wait: Span::from_ps(match receiver.finish() {

@@ -166,6 +166,33 @@ impl Simulation {
         unfinished as u64
     }
 
+    /// Flows whose queue pair is in error.
+    pub(crate) fn failed(&self) -> usize {
+        let nodes = self.engine.nodes();
+        let hosts =
+            nodes.iter().filter_map(|node| if let FabricNode::Host(host) = node { Some(host) } else { None });
+        hosts.map(|host| host.senders().iter().filter(|sender| sender.losses().failed).count()).sum()
+    }
+
+    /// Whether some flows are in error, and all others that end have ended: what goes on for ever would go on for nothing.
+    pub(crate) fn only_failed_are_left(&self) -> bool {
+        if self.failed() == 0 || self.unfinished_ranks() > 0 {
+            return false;
+        }
+        let nodes = self.engine.nodes();
+        let host = |index: u32| match nodes[self.world.hosts[index as usize] as usize] {
+            FabricNode::Host(host) => host,
+            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+        };
+        (0..).zip(&self.world.flows).filter(|(_, flow)| !flow.is_endless()).all(|(index, flow): (u32, _)| {
+            let (slot, at) =
+                (self.world.sender_slot[index as usize], self.world.receiver_slot[index as usize]);
+            let sender = host(flow.src).sender(slot);
+            let acked = self.world.ack_of(index).is_none() || sender.acked_at() < u64::MAX;
+            sender.losses().failed || (acked && host(flow.dst).receivers()[at as usize].finish() < u64::MAX)
+        })
+    }
+
     /// Egress ports with a closed gate.
     pub(crate) fn paused_ports(&self) -> Vec<String> {
         let names = self.network.nodes();

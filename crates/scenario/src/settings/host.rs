@@ -10,7 +10,7 @@ use crate::quantity::{NoLimit, Quantity, WordOr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// Queue pairs with the reaction point of `[cc]`. Nothing is sent twice: the fabric must be lossless.
+    /// Queue pairs with the reaction point of `[cc]`, which send again what is lost as `transport.reliability` says.
     Roce,
     /// PUTs (RDMA writes), numbered, acknowledged and repeated as `[put]` says. They may be lost.
     Put,

@@ -39,6 +39,7 @@ pub use backwater_control::notify::put::Reservation;
 pub use backwater_control::reaction::pft::settings::{IntervalKind, PftParams, RuleKind};
 pub use backwater_control::reaction::{CcKind, CcSettings, OnUe, Variant, settings::WindowCounts};
 pub use backwater_control::reaction::{Polarity, Scope, ThrottleKind, ThrottleSettings};
+pub use backwater_control::transport::reliability::{ReliabilityKind, ReliabilitySettings, RetryTimer};
 pub use backwater_control::transport::settings::{FairnessKind, PolicyKind, PutSettings};
 pub use choices::{
     Arrivals, BaleKernel, Full, Gaps, LoadCounts, PeerOrder, Rack, SizeChoice, Spread, TableName,
@@ -197,6 +198,8 @@ pub struct Settings {
     pub switch: Switch,
     /// The default reaction point (congestion control).
     pub cc: CcSettings,
+    /// What queue pairs do about packets that are lost.
+    pub transport: ReliabilitySettings,
     /// The default protocol of PUTs.
     pub put: PutSettings,
     /// Who sends what to whom. After them stand, in a scenario that is checked, those of the jobs.

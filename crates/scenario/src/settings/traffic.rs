@@ -3,7 +3,7 @@ use backwater_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CcSettings, PutSettings, Transport, Workload};
+use super::{CcSettings, PutSettings, ReliabilityKind, Transport, Workload};
 use crate::quantity::Quantity;
 
 /// What spaces the packets of an entry's flows.
@@ -119,6 +119,9 @@ pub struct Traffic {
     /// What carries its bytes. Default `host.transport`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
+    /// What its queue pairs do about packets that are lost. Default `transport.reliability`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reliability: Option<ReliabilityKind>,
     /// A protocol of the entry's own PUTs: what is not written here is that of `[put]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PutSettings")]

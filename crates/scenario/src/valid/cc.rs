@@ -10,7 +10,7 @@ use backwater_topology::{Network, Routes};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
 
-use super::{Context, is_put, user, windows};
+use super::{Context, is_put, reliability, user, windows};
 use crate::document::{Step, at};
 use crate::settings::{CcKind, CcSettings, Kinds, OnUe, Settings, Variant};
 
@@ -60,19 +60,34 @@ pub(super) fn pairs(
     let all = if of_common.is_empty() || round_trips { flows } else { &of_common };
     let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows: all });
     let puts = (0..settings.traffic.len()).map(|entry| is_put(settings, entry)).collect();
+    reliability::check(context, flows, |index| {
+        let own: Vec<Flow> = flows.iter().filter(|flow| usize::from(flow.group) == index).copied().collect();
+        Fabric { network, routes, flows: &own }.facts(settings)
+    });
+    let facts = || Fabric { network, routes, flows: all }.facts(settings);
+    let shared = settings.transport.reliability;
+    let bare = common.as_ref().and_then(|pair| pair.ack);
+    let common = common.map(|pair| reliability::with(&pair, shared, settings, facts));
     let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts };
     let mut whole = !pairs.kinds.is_empty();
     for (index, entry) in settings.traffic.iter().enumerate() {
-        let Some(cc) = entry.cc.as_ref().filter(|_| !is_put(settings, index)) else {
+        let own_kind = reliability::of(settings, index);
+        let puts = is_put(settings, index);
+        if puts || (entry.cc.is_none() && own_kind == shared) {
             pairs.of_entry.push(0);
             continue;
-        };
+        }
         let own: Vec<Flow> = flows.iter().filter(|flow| usize::from(flow.group) == index).copied().collect();
         let fabric = Fabric { network, routes, flows: &own };
-        let Some(made) = pair(context, cc, &at!["traffic", index, "cc"], &fabric) else {
+        let made = match &entry.cc {
+            Some(cc) => pair(context, cc, &at!["traffic", index, "cc"], &fabric),
+            None => pairs.kinds.first().map(|common| PairSpec { ack: bare, ..common.clone() }),
+        };
+        let Some(made) = made else {
             whole = false;
             continue;
         };
+        let made = reliability::with(&made, own_kind, settings, || fabric.facts(settings));
         let known = pairs.kinds.iter().position(|kind| *kind == made).unwrap_or(pairs.kinds.len());
         if known == pairs.kinds.len() {
             pairs.kinds.push(made);
@@ -161,6 +176,7 @@ fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fab
         ack: (every > 0).then_some(AckSpec { every, size: ack.size.0, priority: ack.priority.or(prompt) }),
         segment,
         payload_windows: cc.window_counts == WindowCounts::Payload,
+        reliable: None,
     })
 }
 

@@ -6,10 +6,12 @@ use super::cc::below;
 use super::combined::is_combined;
 use super::idle::is;
 use super::is_put;
+use super::reliability;
 use crate::document::Step;
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt, MarkBasis,
-    OnOverflow, Queueing, Settings, Switching, ThresholdKind, ThrottleKind, Traffic, Workload,
+    OnOverflow, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind, ThrottleKind, Traffic,
+    Workload,
 };
 
 /// Two choices of a scenario.
@@ -275,7 +277,7 @@ struct EntryClash {
     help: &'static str,
 }
 
-const ENTRY_CLASHES: [EntryClash; 6] = [
+const ENTRY_CLASHES: [EntryClash; 7] = [
     EntryClash {
         at: &["kind"],
         both: |it, index, entry| is_put(it, index) && matches!(entry.workload, Workload::Constant { .. }),
@@ -301,6 +303,13 @@ const ENTRY_CLASHES: [EntryClash; 6] = [
         help: "remove this line; put = { policy = \"opt\" } has the largest windows",
     },
     EntryClash {
+        at: &["reliability"],
+        both: |it, index, entry| is_put(it, index) && entry.reliability.is_some(),
+        message: |_, name| format!("traffic.{name}: PUTs are sent again as [put] says"),
+        label: "not for PUTs",
+        help: "remove this line, or write transport = \"roce\"",
+    },
+    EntryClash {
         at: &["connection"],
         both: |it, index, entry| is_put(it, index) && entry.connection.is_some(),
         message: |_, name| {
@@ -322,15 +331,18 @@ const ENTRY_CLASHES: [EntryClash; 6] = [
     },
     EntryClash {
         at: &["transport"],
-        both: |it, index, _| it.switch.overflow == OnOverflow::Drop && !is_put(it, index),
+        both: |it, index, _| {
+            let none = reliability::of(it, index) == ReliabilityKind::None;
+            it.switch.overflow == OnOverflow::Drop && !is_put(it, index) && none
+        },
         message: |_, name| {
             format!(
-                "traffic.{name}: queue pairs (transport = \"roce\") send nothing twice, and switches drop packets \
-                 (switch.overflow = \"drop\")"
+                "traffic.{name}: queue pairs with transport.reliability = \"none\" send nothing twice, and switches drop \
+                 packets (switch.overflow = \"drop\")"
             )
         },
         label: "needs a lossless fabric",
-        help: "write transport = \"put\"; or switch.overflow = \"stop\", with switch.flow-control = \"pfc\" so that nothing overflows",
+        help: "write transport.reliability = \"go-back-n\" (or selective-repeat); or switch.overflow = \"stop\", with switch.flow-control = \"pfc\" so that nothing overflows",
     },
     EntryClash {
         at: &[],

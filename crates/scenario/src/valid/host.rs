@@ -9,10 +9,10 @@ use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::Lanes;
-use super::{Context, is_put, mtu};
+use super::{Context, is_put, mtu, reliability};
 use crate::document::at;
 use crate::quantity::Quantity;
-use crate::settings::{self, FlowControl, NicAcks, Pattern, Settings, Workload};
+use crate::settings::{self, FlowControl, NicAcks, Pattern, ReliabilityKind, Settings, Workload};
 
 /// Whether there are slow hosts.
 pub(super) fn is_slow(settings: &Settings) -> bool {
@@ -115,10 +115,14 @@ fn drain(context: &mut Context<'_>) -> Option<DrainSpec> {
     }
 }
 
-/// Whether queue pairs, which must not lose anything, end at each host.
+/// Whether queue pairs that must not lose anything end at each host.
 fn queue_pairs(settings: &Settings, network: &Network, flows: &[Flow]) -> Vec<bool> {
     let mut found = vec![false; network.hosts().len()];
-    for flow in flows.iter().filter(|flow| !is_put(settings, usize::from(flow.group))) {
+    let loses = |flow: &&Flow| {
+        let entry = usize::from(flow.group);
+        is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None
+    };
+    for flow in flows.iter().filter(|flow| !loses(flow)) {
         found[flow.dst as usize] = true;
     }
     found

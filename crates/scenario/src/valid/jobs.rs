@@ -296,6 +296,7 @@ fn entry(
         connection: None,
         cc: None,
         transport: Some(settings.host.transport),
+        reliability: None,
         put: None,
         workload,
     };

@@ -26,6 +26,7 @@ mod pfc;
 mod preset;
 mod probe;
 mod put;
+mod reliability;
 mod throttle;
 mod topology;
 mod user;

@@ -98,6 +98,7 @@ _KINDS = {
     "data": "data packet",
     "ack": "ACK",
     "cnp": "CNP",
+    "nack": "NACK",
     "pfc": "PFC frame",
     "credit": "credit update",
     "cim": "congestion isolation message",
@@ -124,7 +125,7 @@ def _frame(frame: Mapping[str, Any] | None) -> str:
     words += [f"{frame['bytes']} B", f"class {frame['class']}"]
     if kind in ("data", "put"):
         words.append(_CODES[int(frame["code"])])
-    elif kind in ("ack", "cnp", "put-ack", "put-nack"):
+    elif kind in ("ack", "nack", "cnp", "put-ack", "put-nack"):
         words.append(f"reports {_CODES[int(frame['echo'])]}")
     return ", ".join(words)
 

@@ -72,7 +72,7 @@ def _row(
         source, destination, packets, size = flows[flow]
         last = size is not None and row["seq"] == packets - 1
         numbers = (row["seq"], int(last), 0)
-        if kind in ("ack", "cnp", "put-ack", "put-nack"):
+        if kind in ("ack", "nack", "cnp", "put-ack", "put-nack"):
             source, destination = destination, source
     elif kind == "pfc":
         numbers = (row["paused"], row["resumed"], quanta.get(port, _LONGEST_PAUSE))

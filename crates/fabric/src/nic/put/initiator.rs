@@ -34,7 +34,7 @@ impl Host {
         let class = puts.outgoing(slot, cx.world).class;
         let pair = puts.next_sender(slot);
         let sender = &mut self.senders[pair as usize];
-        let (_, _, size) = sender.next_packet(cx.world);
+        let (number, _, size) = sender.next_packet(cx.world);
         let wire_time = self.ports.egress(NIC).wire_time(size);
         sender.source_delay_mut().sent(cx.now, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
         let next = sender.put(cx.now);
@@ -43,7 +43,7 @@ impl Host {
         let seq = puts.sent(slot, kept, next, cx.world);
         puts.line_up(slot, &self.senders, cx.now, cx.world);
         if cx.world.follows(kept.flow) {
-            self.note_injection(kept.flow, cx.now, cx);
+            self.note_injection(kept.flow, number, cx.now, cx);
         }
         if kept.last {
             self.happened(Happened::Sent(pair), cx.now + wire_time);

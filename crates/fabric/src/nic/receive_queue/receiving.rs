@@ -35,7 +35,13 @@ impl Host {
         let endpoint = self.slow();
         let idle = endpoint.packets == 0;
         if !endpoint.admit(packet) {
-            self.overflow(packet, cx);
+            if !self.is_sent_again(packet, cx.world) {
+                self.overflow(packet, cx);
+                return;
+            }
+            self.ports.extensions_mut().take(packet);
+            self.receivers[cx.world.receiver_slot[packet.flow as usize] as usize].count_refused();
+            self.refuse(packet, true, cx);
             return;
         }
         let look_at = if idle { endpoint.drain_first(now, cx.world) } else { None };

@@ -151,6 +151,22 @@ impl Pacer {
         }
     }
 
+    /// Packets are lost, and sent again.
+    pub(crate) fn lost(&mut self, kind: u16, now: u64, world: &World) {
+        if let Self::Reaction(reaction) = self {
+            let (time, config) = (Time::from_ps(now), &world.pairs[usize::from(kind)].reaction);
+            reaction.advance(config, time);
+            reaction.on_nack(config, time);
+        }
+    }
+
+    /// Nothing was heard for too long.
+    pub(crate) fn timed_out(&mut self, kind: u16, world: &World) {
+        if let Self::Reaction(reaction) = self {
+            reaction.on_timeout(&world.pairs[usize::from(kind)].reaction);
+        }
+    }
+
     /// The rate that its reaction point allows at `now`, computed on a copy: observing changes nothing.
     pub(crate) fn rate(&self, kind: u16, now: u64, world: &World) -> Rate {
         match self {

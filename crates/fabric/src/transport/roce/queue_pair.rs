@@ -24,6 +24,10 @@ pub(crate) enum After {
     Nothing,
     /// Its window is full; an ACK opens it.
     Acknowledged,
+    /// It has sent its last packet, not for the first time.
+    Again,
+    /// Its next packet is due then, and its timer is to be set.
+    Timed(u64),
     /// The flow has been sent; the first packet of the connection's next message is not due before that.
     Message(u64),
 }
@@ -187,6 +191,9 @@ impl Sender {
         wire_time: u64,
         world: &World,
     ) -> After {
+        if self.is_reliable() {
+            return self.sent_reliably(pacer, due, now, size, wire_time, world);
+        }
         let wire = u32::from(size);
         let (next, made) = self.after_extras(now, wire, wire_time);
         let last = self.sent == self.packets;
@@ -223,7 +230,7 @@ impl Sender {
     }
 
     /// How the packet after the one just sent is spaced, and when it is there. A supplied flow learns whether it is over.
-    fn after_extras(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
+    pub(super) fn after_extras(&mut self, now: u64, wire: u32, wire_time: u64) -> (Next, u64) {
         let (mut next, mut made) = (Next::Paced { since: now, bytes: wire }, 0);
         if let Some(extras) = &mut self.extras {
             if let Some(supply) = &mut extras.supply {
@@ -331,10 +338,47 @@ impl Sender {
         false
     }
 
-    /// Whether its ACKs tell the reaction point round-trip times.
+    /// Whether its ACKs tell somebody something beside marks: the reaction point round-trip times, or what arrived.
     #[inline]
     pub(crate) fn measures(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.segments.is_some() || extras.window.is_some())
+        self.extras.as_ref().is_some_and(|extras| {
+            extras.segments.is_some() || extras.window.is_some() || extras.reliable.is_some()
+        })
+    }
+
+    pub(super) fn extras(&self) -> Option<&Extras> {
+        self.extras.as_deref()
+    }
+
+    pub(super) fn extras_mut(&mut self) -> Option<&mut Extras> {
+        self.extras.as_deref_mut()
+    }
+
+    /// Its next packet is that of this number.
+    pub(super) const fn set_next(&mut self, number: u32) {
+        self.sent = number;
+    }
+
+    /// Whether there is a packet of that number.
+    pub(super) const fn has_next(&self) -> bool {
+        self.sent < self.packets
+    }
+
+    /// Whether the packet sent last was its last one.
+    pub(super) const fn has_sent_last(&self) -> bool {
+        self.sent == self.packets
+    }
+
+    /// Whether its ACKs tell the reaction point round-trip times of segments.
+    pub(crate) fn has_segments(&self) -> bool {
+        self.extras().is_some_and(|extras| extras.segments.is_some())
+    }
+
+    /// Packets are sent again: segments under way are not measured.
+    pub(super) fn forget_round_trips(&mut self) {
+        if let Some(segments) = self.extras_mut().and_then(|extras| extras.segments.as_mut()) {
+            segments.lose();
+        }
     }
 
     /// What it has under way, if that is limited.

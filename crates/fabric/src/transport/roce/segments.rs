@@ -21,6 +21,8 @@ pub(crate) struct Segments {
     /// The flow's packets sent so far, and how many that were at the latest measurement.
     sent: u32,
     measured: u32,
+    /// Packets were lost since the current segment began: it counts from its next packet on.
+    lost: bool,
 }
 
 /// When the packet after the one just sent may leave.
@@ -33,13 +35,23 @@ pub(crate) enum Next {
 
 impl Segments {
     pub(crate) const fn new(spec: SegmentSpec) -> Self {
-        Self { spec, packets: 0, bytes: 0, wire: 0, began: 0, open: VecDeque::new(), sent: 0, measured: 0 }
+        Self {
+            spec,
+            packets: 0,
+            bytes: 0,
+            wire: 0,
+            began: 0,
+            open: VecDeque::new(),
+            sent: 0,
+            measured: 0,
+            lost: false,
+        }
     }
 
     /// A packet of `bytes` starts to leave `now` and takes `wire` for it; the flow's packets up to and including it are
     /// `sent`, and it may be the `last` one.
     pub(crate) fn on_sent(&mut self, sent: u32, last: bool, now: u64, bytes: u32, wire: u64) -> Next {
-        if self.packets == 0 {
+        if self.packets == 0 || std::mem::take(&mut self.lost) {
             self.began = now;
         }
         self.sent = sent;
@@ -63,6 +75,12 @@ impl Segments {
             (true, false) => Next::AtOnce,
             (false, _) => Next::Paced { since: now, bytes },
         }
+    }
+
+    /// Packets are sent again: what is under way has no round trip that counts (Karn and Partridge, SIGCOMM 1987).
+    pub(crate) fn lose(&mut self) {
+        self.open.clear();
+        self.lost = true;
     }
 
     /// An ACK for the first `packets` packets arrived `now`: the round-trip time of the latest segment it completes.

@@ -9,6 +9,7 @@ use crate::link::telemetry;
 use crate::packet::Packet;
 use crate::spec::{PairSpec, Spec};
 use crate::transport::roce::pacer::Pacer;
+use crate::transport::roce::reliable::Heard;
 use crate::world::World;
 
 /// An instant that has been used up.
@@ -71,6 +72,20 @@ impl Window {
         self.times.push_back(now);
     }
 
+    /// Packet `number`, of `wire` bytes, starts to leave once more.
+    pub(crate) fn sent_again(&mut self, number: u32, now: u64, wire: u32) {
+        (self.wire, self.last) = (wire, now);
+        let at = number.checked_sub(self.first).map(|at| at as usize);
+        if let Some(time) = at.and_then(|at| self.times.get_mut(at)) {
+            *time = now;
+        }
+    }
+
+    /// Whether one more may be sent while so many are under way.
+    pub(crate) fn takes(&self, packets: u32, pacer: &Pacer) -> bool {
+        ((u64::from(packets) * self.packet) as f64) < pacer.window()
+    }
+
     /// Whether no more may be sent for now. Then the queue pair waits for an ACK.
     pub(crate) fn closes(&mut self, pacer: &Pacer) -> bool {
         self.closed = self.under_way() as f64 >= pacer.window();
@@ -95,6 +110,49 @@ impl Window {
         let started = self.take_time(number)?;
         let newly = ack.seq.saturating_sub(self.acked);
         self.acked += newly;
+        self.feed(started, newly, ack, int, kind, pacer, world);
+        if !self.closed || self.under_way() as f64 >= pacer.window() {
+            return None;
+        }
+        self.closed = false;
+        Some(now.max(self.last + pacer.gap(self.wire)).max(self.made))
+    }
+
+    /// The same of a sender that sends again what is lost, and knows itself when it may go on: only the latest copy of a packet is
+    /// measured, and only by the reply to itself.
+    pub(crate) fn replied(
+        &mut self,
+        heard: &Heard,
+        reply: &Packet,
+        int: &[u8],
+        kind: u16,
+        pacer: &mut Pacer,
+        world: &World,
+    ) {
+        let started = heard.number.and_then(|number| self.take_time(number));
+        let newly = heard.expected.saturating_sub(self.acked);
+        self.acked += newly;
+        while self.first < self.acked && self.times.pop_front().is_some() {
+            self.first += 1;
+        }
+        if let Some(started) = started {
+            self.feed(started, newly, reply, int, kind, pacer, world);
+        }
+    }
+
+    /// What an ACK of a packet that left at `started` tells the reaction point.
+    #[allow(clippy::too_many_arguments, reason = "what an ACK tells")]
+    fn feed(
+        &mut self,
+        started: u64,
+        newly: u32,
+        ack: &Packet,
+        int: &[u8],
+        kind: u16,
+        pacer: &mut Pacer,
+        world: &World,
+    ) {
+        let now = ack.time;
         let mut telemetry = Telemetry::NOTHING;
         telemetry.count = telemetry::decode(int, &mut telemetry.hops).expect("switches wrote it");
         let before = self.telemetry.as_deref().copied().unwrap_or(Telemetry::NOTHING);
@@ -112,11 +170,6 @@ impl Window {
         if let Some(before) = &mut self.telemetry {
             **before = telemetry;
         }
-        if !self.closed || self.under_way() as f64 >= pacer.window() {
-            return None;
-        }
-        self.closed = false;
-        Some(now.max(self.last + pacer.gap(self.wire)).max(self.made))
     }
 
     /// When a packet started to leave, the first time that is asked.

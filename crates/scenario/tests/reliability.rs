@@ -1,0 +1,86 @@
+//! Queue pairs that send again what is lost, as people write them.
+use crate::common::{Said, report, says, small, valid};
+use backwater_control::transport::selective::{Lost, SelectiveConfig};
+use backwater_fabric::{ReliableSpec, Repeat};
+use backwater_units::Span;
+
+const LOSSY: [&str; 3] = ["switch.flow-control=none", "switch.overflow=drop", "switch.port-buffer=50KB"];
+
+const TWO: &str = r#"profile = "authors"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+[switch]
+flow-control = "none"
+overflow = "drop"
+[transport]
+reliability = "selective-repeat"
+[[traffic]]
+name = "one"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+[[traffic]]
+name = "two"
+kind = "flow"
+from = "h2"
+to = "h3"
+size = "1MB"
+reliability = "go-back-n"
+"#;
+
+#[test]
+fn the_defaults_are_those_of_infiniband_and_of_irn() {
+    let spec = valid(TWO, &["switch.port-buffer=50KB"]).build();
+    let of = |entry: usize| spec.pairs[usize::from(spec.pair_of[entry])].reliable.expect("it sends again");
+    let back = ReliableSpec {
+        repeat: Repeat::GoBackN,
+        // 4.096 us times 2 to the power of 14.
+        timeout: Span::from_ps(4_096_000 << 14),
+        short: None,
+        retries: 7,
+        backoff: false,
+        every_packet: false,
+        nack_every: None,
+        nack_notifies: false,
+    };
+    assert_eq!(of(1), back);
+    let config = SelectiveConfig { after_nack: Lost::Lost, after_timeout: Lost::Lost };
+    let Repeat::Selective { cap, config: found } = of(0).repeat else { panic!("not selective") };
+    assert_eq!(found, config);
+    assert_eq!(of(0).short, Some((3, Span::from_us(100))));
+    assert_eq!(of(0).timeout, Span::from_us(320));
+    // Two links of 1 us and 100 Gbps there and back: 50 KB, and what packets and ACKs of 1000 B take on the wire.
+    assert!((50_000..60_000).contains(&cap), "{cap}");
+    assert!(spec.pairs.iter().all(|pair| pair.ack.is_some()), "who sends again has ACKs");
+}
+
+#[test]
+fn switches_may_drop_what_is_sent_again_and_nothing_else() {
+    let mut lossy = LOSSY.to_vec();
+    let Err(error) = small(&lossy) else { panic!("refused") };
+    says(&error.to_string(), &["send nothing twice", "transport.reliability = \"go-back-n\""]);
+    lossy.push("transport.reliability=go-back-n");
+    small(&lossy).expect("fine");
+    let said = report(TWO, &["switch.port-buffer=50KB", "traffic.two.reliability=none"]);
+    says(&said, &["traffic.two: queue pairs with transport.reliability"]);
+}
+
+#[test]
+fn a_cap_or_a_timer_that_cannot_be_is_refused() {
+    let selective =
+        |more: &str| report(TWO, &["switch.port-buffer=50KB", &format!("transport.selective-repeat.{more}")]);
+    says(&selective("rto-low=1ms"), &["rto-low = 1ms is more than rto-high = 320us"]);
+    says(&selective("bdp=1GB"), &["is more than 4095 packets"]);
+}
+
+#[test]
+fn a_timer_below_the_round_trip_and_a_fabric_that_loses_nothing_are_worth_a_word() {
+    let short = valid(TWO, &["switch.port-buffer=50KB", "transport.selective-repeat.rto-low=2us"]);
+    says(&short.caveats().said(), &["transport.selective-repeat.rto-low = 2us: an unloaded round trip"]);
+    let idle = small(&["transport.reliability=go-back-n"]).expect("fine");
+    says(&idle.caveats().said(), &["has nothing to do"]);
+}

@@ -1,0 +1,39 @@
+"""A line about queue pairs that send again what is lost."""
+
+from __future__ import annotations
+
+from backwater.analysis import puts
+from backwater.common import quantities
+from backwater.common.late import pl
+from backwater.results import Results
+
+#: What is said of them, in this order.
+_COUNTED = ("resent_packets", "duplicate_packets", "dropped_packets", "nacks", "timeouts", "failed")
+
+
+def of(results: Results) -> list[str]:
+    """The line, and one about queue pairs in error; none if nothing was sent again and nobody waited in vain."""
+    flows = results.flows
+    if "failed" not in flows.collect_schema().names():
+        return []
+    others = ~pl.col("traffic").cast(pl.String).is_in(puts.entries(results))
+    sums = flows.filter(others).select(pl.col(*_COUNTED).sum()).collect().row(0)
+    resent, twice, discarded, nacks, timeouts, failed = (int(number or 0) for number in sums)
+    lines = []
+    if resent or nacks or timeouts:
+        parts = [
+            f"{quantities.count(resent)} packets sent again",
+            f"{quantities.count(twice)} received twice",
+            f"{quantities.count(discarded)} discarded out of order",
+            f"{quantities.count(nacks)} NACKs",
+            f"{quantities.count(timeouts)} timeouts",
+        ]
+        lines.append("queue pairs: " + ", ".join(parts))
+    if failed:
+        never = (
+            "1 is in error, and its flow never ends"
+            if failed == 1
+            else (f"{quantities.count(failed)} are in error, and their flows never end")
+        )
+        lines.append(f"queue pairs: {never}: no ACK came after the last retry")
+    return lines

@@ -9,10 +9,10 @@ use backwater_units::{Span, Time};
 
 use self::timetable::{Down, Timetable};
 use super::cc::below;
-use super::{Context, host, is_put};
+use super::{Context, host, is_put, reliability};
 use crate::document::{Step, at, nearest};
 use crate::quantity::Quantity;
-use crate::settings::{Fault, FlowControl, Instants, OnStorm, Queueing, Routing, Switching};
+use crate::settings::{Fault, FlowControl, Instants, OnStorm, Queueing, ReliabilityKind, Routing, Switching};
 
 /// The faults of the run; what is wrong with them is reported.
 pub(super) fn faults(context: &mut Context<'_>, network: &Network, routes: &Routes) -> FaultSpec {
@@ -252,13 +252,16 @@ fn support(context: &mut Context<'_>, place: &[Step], fault: &Fault) {
     {
         let name = &settings.traffic[*index].name;
         let why = format!("loses packets, and traffic.{name} sends nothing twice (transport = \"roce\")");
-        refuse(&why, "write transport = \"put\" for it, or a transport that repeats what is lost");
+        refuse(
+            &why,
+            "write transport.reliability = \"go-back-n\" or \"selective-repeat\", or transport = \"put\" for it",
+        );
     }
 }
 
 /// Whether what a traffic entry loses is sent again.
 fn repeats(settings: &crate::settings::Settings, index: usize) -> bool {
-    is_put(settings, index)
+    is_put(settings, index) || reliability::of(settings, index) != ReliabilityKind::None
 }
 
 /// What a watchdog that drops needs.
@@ -281,7 +284,8 @@ pub(super) fn check(context: &mut Context<'_>) {
         let message = format!(
             "a watchdog that drops loses packets, and traffic.{name} sends nothing twice (transport = \"roce\")"
         );
-        let help = "write action = \"forward\", or transport = \"put\" for the entry";
+        let help =
+            "write action = \"forward\", or transport.reliability = \"go-back-n\" or \"selective-repeat\"";
         context.report(&place, message, "needs traffic that repeats", help);
     }
 }

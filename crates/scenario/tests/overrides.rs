@@ -49,7 +49,7 @@ fn an_override_that_names_nothing_suggests_what_was_meant() {
         &report(&endless, &["traffic.one.size=0B"]),
         &[
             "the override names \"size\", which traffic.one (kind \"long-lived\") does not have",
-            "traffic.one (kind \"long-lived\") has cc, connection, control, from, kind, name, priority, put, start, to, transport",
+            "traffic.one (kind \"long-lived\") has cc, connection, control, from, kind, name, priority, put, reliability, start, to, transport",
             "--set traffic.one.size=0B",
         ],
     );

@@ -59,7 +59,7 @@ impl Table for DropCount {
         priority(|r| r.priority),
         reason(|r| r.reason as u8),
         column("packets", "count", "Packets dropped.", Take::U64(|r| r.packets)),
-        column("bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.bytes.get())),
+        column("wire_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.bytes.get())),
     ];
     fn time(&self) -> Option<Time> {
         None

@@ -58,7 +58,7 @@ fn one_table_over_its_share_takes_nothing_from_the_others() {
     let demands =
         [Demand { table: TableId::Rates, rows: None }, Demand { table: TableId::Flows, rows: Some(500) }];
     let mut sink =
-        Sink::create(dir.path(), names(), &Plan::new(&demands, Bytes::from_kb(300)).unwrap()).unwrap();
+        Sink::create(dir.path(), names(), &Plan::new(&demands, Bytes::from_kb(400)).unwrap()).unwrap();
     (0..300_000).for_each(|i| sink.append(&[noise(i)]).unwrap());
     sink.append(&vec![flow(); 500]).unwrap();
     let written = sink.finish().unwrap();

@@ -118,6 +118,7 @@ def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -
         backwater.run(SCENARIOS / "allreduce.toml", out=tmp_path / "allreduce"),
         backwater.run(SCENARIOS / "infiniband.toml", out=tmp_path / "fifos", overrides=fifos),
         backwater.run(SCENARIOS / "jobs.toml", out=tmp_path / "jobs"),
+        backwater.run(SCENARIOS / "faults.toml", out=tmp_path / "faults"),
     ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):

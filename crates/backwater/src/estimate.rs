@@ -18,9 +18,9 @@ const BITS: f64 = 8.0;
 /// Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link; of a flow with
 /// its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Measured; rows are written away
 /// in groups, so that no more than so many wait.
-const EMPTY_BYTES: f64 = 9e6;
+const EMPTY_BYTES: f64 = 11e6;
 const PORT_BYTES: f64 = 6e3;
-const FLOW_BYTES: f64 = 350.0;
+const FLOW_BYTES: f64 = 900.0;
 const STREAM_BYTES: f64 = 25e3;
 const ROW_BYTES: f64 = 100.0;
 const MOST_ROWS: f64 = 2e6;

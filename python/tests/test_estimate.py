@@ -307,6 +307,6 @@ def test_a_long_run_is_announced_and_a_short_one_is_not(
     assert "--estimate" not in capsys.readouterr().err
     monkeypatch.setattr(estimates, "LONG_S", 0.0)
     assert main(given) == Exit.OK
-    assert "this takes about < 1 s and 9" in capsys.readouterr().err
+    assert "this takes about < 1 s and 11" in capsys.readouterr().err
     assert main([*given, "--json"]) == Exit.OK
     assert "this takes" not in capsys.readouterr().err

@@ -183,9 +183,13 @@ def test_runs_of_a_command_that_was_killed_keep_their_commit(
         with pytest.raises(Killed):
             main(["reproduce", "demo"])
     ran = len(fake_core.ran)
+    known = json.loads((Path("results/reproduce/demo") / provenance.FILE).read_text())
+    assert ran and list(known.values()) == ["commit 0123456789ab"] * ran
+    # Those that another commit takes over keep theirs.
+    monkeypatch.setattr(provenance, "tree", lambda: provenance.Tree("ba9876543210", changed=False))
     assert main(["reproduce", "demo"]) == Exit.OK
     assert len(fake_core.ran) == ran
-    assert "not recorded" not in capsys.readouterr().out
+    assert "This report is" not in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("papers", "fake_core")

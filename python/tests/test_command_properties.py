@@ -28,11 +28,10 @@ US = 1_000_000
 
 
 def table(folder: Path, name: str) -> pl.DataFrame:
-    """A table with numbers that may be subtracted, and names as text."""
+    """A table with numbers that may be subtracted."""
     frame = pl.read_parquet(folder / f"{name}.parquet")
     numbers = [pl.col(column).cast(pl.Int64) for column, kind in frame.schema.items() if kind.is_integer()]
-    names = [pl.col(column).cast(pl.String) for column, kind in frame.schema.items() if kind == pl.Categorical]
-    return frame.with_columns(*numbers, *names)
+    return frame.with_columns(numbers)
 
 
 def total(values: pl.Series) -> int:

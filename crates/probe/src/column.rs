@@ -1,11 +1,10 @@
-//! What one column is: its name, unit, meaning, Arrow type, and how its array is taken from records.
-use crate::names::{NameError, Names};
-use arrow_array::types::UInt32Type;
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, StringArray, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
-};
-use arrow_schema::{DataType, Field};
+//! What one column is: its name, unit, meaning, type, and how its values are taken from records.
+use crate::names::{Labels, NameError, Names};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
 
 /// How a column's value is taken from a record `R`; the variant is also the column's type.
@@ -71,28 +70,6 @@ pub(crate) const fn column<R>(
 }
 
 impl<R> Column<R> {
-    /// The Arrow type: names and words are dictionary-encoded text.
-    pub fn data_type(&self) -> DataType {
-        match self.take {
-            Take::Bool(_) => DataType::Boolean,
-            Take::U8(_) => DataType::UInt8,
-            Take::U16(_) => DataType::UInt16,
-            Take::U32(_) => DataType::UInt32,
-            Take::U64(_) | Take::MaybeU64(_) => DataType::UInt64,
-            Take::F64(_) | Take::MaybeF64(_) => DataType::Float64,
-            Take::Node(_)
-            | Take::MaybeNode(_)
-            | Take::Port(_)
-            | Take::MaybePort(_)
-            | Take::Traffic(_)
-            | Take::FlowTraffic(_)
-            | Take::RankTraffic(_)
-            | Take::RankRole(_)
-            | Take::Series(_)
-            | Take::Word(..) => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
-        }
-    }
-
     /// Whether a value may be absent.
     pub const fn nullable(&self) -> bool {
         matches!(self.take, Take::MaybeU64(_) | Take::MaybeF64(_) | Take::MaybeNode(_) | Take::MaybePort(_))
@@ -121,27 +98,44 @@ impl<R> Column<R> {
         }
     }
 
-    /// The Arrow field; unit and meaning travel with the file as field metadata.
-    pub fn field(&self) -> Field {
-        let metadata = [("unit", self.unit), ("doc", self.doc)].map(|(k, v)| (k.to_owned(), v.to_owned()));
-        Field::new(self.name, self.data_type(), self.nullable()).with_metadata(metadata)
+    /// The column as Parquet's schema has it.
+    pub(crate) fn schema(&self) -> ParquetResult<TypePtr> {
+        let integer = |bits| Some(LogicalType::integer(bits, false));
+        let (physical, logical) = match self.take {
+            Take::Bool(_) => (Physical::BOOLEAN, None),
+            Take::U8(_) => (Physical::INT32, integer(8)),
+            Take::U16(_) => (Physical::INT32, integer(16)),
+            Take::U32(_) => (Physical::INT32, integer(32)),
+            Take::U64(_) | Take::MaybeU64(_) => (Physical::INT64, integer(64)),
+            Take::F64(_) | Take::MaybeF64(_) => (Physical::DOUBLE, None),
+            Take::Node(_)
+            | Take::MaybeNode(_)
+            | Take::Port(_)
+            | Take::MaybePort(_)
+            | Take::Traffic(_)
+            | Take::FlowTraffic(_)
+            | Take::RankTraffic(_)
+            | Take::RankRole(_)
+            | Take::Series(_)
+            | Take::Word(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let repetition = if self.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let one = Type::primitive_type_builder(self.name, physical);
+        Ok(Arc::new(one.with_logical_type(logical).with_repetition(repetition).build()?))
     }
 
     /// The column's values over `rows`.
-    ///
-    /// # Errors
-    /// If a row mentions an index without a name.
-    pub fn array(&self, rows: &[R], names: &Names) -> Result<ArrayRef, NameError> {
+    pub(crate) fn values(&self, rows: &[R], names: &Names) -> Result<Values, NameError> {
         let iter = rows.iter();
         Ok(match self.take {
-            Take::Bool(f) => Arc::new(iter.map(f).map(Some).collect::<BooleanArray>()),
-            Take::U8(f) => Arc::new(UInt8Array::from_iter_values(iter.map(f))),
-            Take::U16(f) => Arc::new(UInt16Array::from_iter_values(iter.map(f))),
-            Take::U32(f) => Arc::new(UInt32Array::from_iter_values(iter.map(f))),
-            Take::U64(f) => Arc::new(UInt64Array::from_iter_values(iter.map(f))),
-            Take::MaybeU64(f) => Arc::new(iter.map(f).collect::<UInt64Array>()),
-            Take::F64(f) => Arc::new(Float64Array::from_iter_values(iter.map(f))),
-            Take::MaybeF64(f) => Arc::new(iter.map(f).collect::<Float64Array>()),
+            Take::Bool(f) => Values::Bool(iter.map(f).collect()),
+            Take::U8(f) => Values::I32(iter.map(|r| i32::from(f(r))).collect()),
+            Take::U16(f) => Values::I32(iter.map(|r| i32::from(f(r))).collect()),
+            Take::U32(f) => Values::I32(iter.map(|r| f(r).cast_signed()).collect()),
+            Take::U64(f) => Values::I64(iter.map(|r| f(r).cast_signed()).collect()),
+            Take::MaybeU64(f) => Values::I64(Chunk::some(iter.map(|r| f(r).map(u64::cast_signed)))),
+            Take::F64(f) => Values::F64(iter.map(f).collect()),
+            Take::MaybeF64(f) => Values::F64(Chunk::some(iter.map(f))),
             Take::Node(f) => named(names.node_names(), iter.map(|r| names.node_key(f(r))))?,
             Take::MaybeNode(f) => {
                 let key = |r| f(r).map(|node| names.node_key(node)).transpose();
@@ -164,30 +158,71 @@ impl<R> Column<R> {
             Take::RankRole(f) => named(names.role_names(), iter.map(|r| names.rank_role_key(f(r))))?,
             Take::Series(f) => named(names.series_names(), iter.map(|r| names.series_key(f(r))))?,
             Take::Word(words, f) => {
-                let values = Arc::new(StringArray::from(words.to_vec()));
                 let (column, known) = (self.name, words.len());
                 let known_code = |code: u8| (usize::from(code) < known).then_some(u32::from(code));
                 let key = |code| known_code(code).ok_or(NameError::Word { code, column, known });
-                named(&values, iter.map(|r| key(f(r))))?
+                let words = words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>().into();
+                named(&words, iter.map(|r| key(f(r))))?
             }
         })
     }
 }
 
-/// A dictionary array whose keys are known to lie within `values`.
-fn named(
-    values: &Arc<StringArray>,
-    keys: impl Iterator<Item = Result<u32, NameError>>,
-) -> Result<ArrayRef, NameError> {
-    let keys = UInt32Array::from(keys.collect::<Result<Vec<u32>, _>>()?);
-    Ok(Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::clone(values) as ArrayRef)))
+fn named(labels: &Labels, keys: impl Iterator<Item = Result<u32, NameError>>) -> Result<Values, NameError> {
+    keys.map(|key| Ok(labels.get(key?))).collect::<Result<_, _>>().map(Values::Text)
 }
 
-/// The same with nulls.
 fn maybe_named(
-    values: &Arc<StringArray>,
+    labels: &Labels,
     keys: impl Iterator<Item = Result<Option<u32>, NameError>>,
-) -> Result<ArrayRef, NameError> {
-    let keys = UInt32Array::from(keys.collect::<Result<Vec<Option<u32>>, _>>()?);
-    Ok(Arc::new(DictionaryArray::<UInt32Type>::new(keys, Arc::clone(values) as ArrayRef)))
+) -> Result<Values, NameError> {
+    let keys = keys.collect::<Result<Vec<_>, _>>()?;
+    Ok(Values::Text(Chunk::some(keys.into_iter().map(|key| key.map(|key| labels.get(key))))))
+}
+
+/// Values of one column, in the types that Parquet stores.
+pub(crate) enum Values {
+    Bool(Chunk<bool>),
+    I32(Chunk<i32>),
+    I64(Chunk<i64>),
+    F64(Chunk<f64>),
+    Text(Chunk<ByteArray>),
+}
+
+/// The values that are there and, where one may be absent, whether each is: 1 or 0.
+pub(crate) struct Chunk<T> {
+    values: Vec<T>,
+    present: Option<Vec<i16>>,
+}
+
+impl<T> FromIterator<T> for Chunk<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self { values: values.into_iter().collect(), present: None }
+    }
+}
+
+impl<T> Chunk<T> {
+    fn some(values: impl Iterator<Item = Option<T>>) -> Self {
+        let mut present = Vec::with_capacity(values.size_hint().0);
+        let values = values.inspect(|value| present.push(i16::from(value.is_some()))).flatten().collect();
+        Self { values, present: Some(present) }
+    }
+
+    fn write<D: DataType<T = T>>(&self, column: &mut SerializedColumnWriter<'_>) -> ParquetResult<()> {
+        column.typed::<D>().write_batch(&self.values, self.present.as_deref(), None).map(|_| ())
+    }
+}
+
+impl Values {
+    /// Writes them as the whole of `column`.
+    pub(crate) fn write(&self, mut column: SerializedColumnWriter<'_>) -> ParquetResult<()> {
+        match self {
+            Self::Bool(chunk) => chunk.write::<BoolType>(&mut column)?,
+            Self::I32(chunk) => chunk.write::<Int32Type>(&mut column)?,
+            Self::I64(chunk) => chunk.write::<Int64Type>(&mut column)?,
+            Self::F64(chunk) => chunk.write::<DoubleType>(&mut column)?,
+            Self::Text(chunk) => chunk.write::<ByteArrayType>(&mut column)?,
+        }
+        column.close()
+    }
 }

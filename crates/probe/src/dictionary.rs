@@ -45,8 +45,8 @@ pub fn markdown() -> String {
     let mut page = String::from(
         "# Result tables\n\n\
          Generated from `crates/probe/src/columns`; do not edit. `backwater describe` prints the same.\n\n\
-         Text columns are dictionary-encoded (categorical in polars and pandas). Times are simulated time since\n\
-         the start of the run. Unit and meaning are also stored in each Parquet file as field metadata.\n",
+         Text columns are dictionary-encoded within the file. Times are simulated time since the start of the run.\n\
+         Unit and meaning are also in each Parquet file: its metadata has them under `columns`, as JSON.\n",
     );
     for id in TableId::ALL {
         let doc = with_record!(id, R => R::DOC);

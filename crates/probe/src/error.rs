@@ -29,7 +29,7 @@ pub enum SinkError {
         #[source]
         source: NameError,
     },
-    /// The Parquet library refused a batch.
+    /// The Parquet library refused rows.
     #[error("cannot encode {table}: {reason}; this is a bug, please report it with the scenario")]
     Encode {
         /// The table.

@@ -1,7 +1,30 @@
 //! The names behind the indices: nodes, egress ports, traffic entries.
-use arrow_array::{Array, StringArray};
-use std::sync::Arc;
+use parquet::data_type::ByteArray;
 use thiserror::Error;
+
+/// Names by index, as Parquet's writer takes them: a copy of one shares its bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels(Vec<ByteArray>);
+
+impl From<Vec<String>> for Labels {
+    fn from(names: Vec<String>) -> Self {
+        Self(names.into_iter().map(|name| name.into_bytes().into()).collect())
+    }
+}
+
+impl Labels {
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get(&self, index: u32) -> ByteArray {
+        self.0[index as usize].clone()
+    }
+
+    fn text(&self, index: u32) -> &str {
+        self.0[index as usize].as_utf8().expect("made of text")
+    }
+}
 
 /// A record or a caller used an index that has no name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -88,15 +111,15 @@ pub enum NameError {
 /// Names of everything that records mention by index. Immutable for the length of a run.
 #[derive(Clone, Debug)]
 pub struct Names {
-    nodes: Arc<StringArray>,
+    nodes: Labels,
     /// All port labels, node after node.
-    ports: Arc<StringArray>,
+    ports: Labels,
     /// Where a node's labels begin; one more entry than nodes.
     first_port: Vec<usize>,
-    traffic: Arc<StringArray>,
+    traffic: Labels,
     flow_traffic: Vec<u16>,
-    roles: Arc<StringArray>,
-    series: Arc<StringArray>,
+    roles: Labels,
+    series: Labels,
     /// Of each rank its traffic entry and its role.
     ranks: Vec<(u16, u16)>,
 }
@@ -136,13 +159,13 @@ impl Names {
             return Err(NameError::Traffic { entry, known: traffic.len() });
         }
         Ok(Self {
-            nodes: Arc::new(StringArray::from(nodes)),
-            ports: Arc::new(StringArray::from(labels)),
+            nodes: nodes.into(),
+            ports: labels.into(),
             first_port,
-            traffic: Arc::new(StringArray::from(traffic)),
+            traffic: traffic.into(),
             flow_traffic,
-            roles: Arc::new(StringArray::from(Vec::<String>::new())),
-            series: Arc::new(StringArray::from(Vec::<String>::new())),
+            roles: Labels::default(),
+            series: Labels::default(),
             ranks: Vec::new(),
         })
     }
@@ -158,8 +181,8 @@ impl Names {
         series: Vec<String>,
         ranks: Vec<(u16, u16)>,
     ) -> Result<Self, NameError> {
-        self.roles = Arc::new(StringArray::from(roles));
-        self.series = Arc::new(StringArray::from(series));
+        self.roles = roles.into();
+        self.series = series.into();
         for &(entry, role) in &ranks {
             self.traffic_key(entry)?;
             self.role_key(role)?;
@@ -178,7 +201,7 @@ impl Names {
         let mut first_port = Vec::with_capacity(self.first_port.len());
         for (node, ends) in (0..).zip(self.first_port.windows(2)) {
             first_port.push(labels.len());
-            labels.extend((ends[0]..ends[1]).map(|label| self.ports.value(label).to_owned()));
+            labels.extend((ends[0]..ends[1]).map(|label| self.ports.text(label as u32).to_owned()));
             if hosts.contains(&node) {
                 labels.push(format!("{} drain", self.node(node)?));
             }
@@ -188,28 +211,28 @@ impl Names {
             self.node_key(host)?;
         }
         self.first_port = first_port;
-        self.ports = Arc::new(StringArray::from(labels));
+        self.ports = labels.into();
         Ok(self)
     }
 
     /// Name of a node.
     pub fn node(&self, node: u32) -> Result<&str, NameError> {
-        Ok(self.nodes.value(self.node_key(node)? as usize))
+        Ok(self.nodes.text(self.node_key(node)?))
     }
 
     /// Label of an egress port, such as `"L0->T2"`.
     pub fn port(&self, node: u32, port: u16) -> Result<&str, NameError> {
-        Ok(self.ports.value(self.port_key(node, port)? as usize))
+        Ok(self.ports.text(self.port_key(node, port)?))
     }
 
     /// Name of a traffic entry.
     pub fn traffic(&self, entry: u16) -> Result<&str, NameError> {
-        Ok(self.traffic.value(self.traffic_key(entry)? as usize))
+        Ok(self.traffic.text(self.traffic_key(entry)?))
     }
 
     /// Name of a role of rank programs.
     pub fn role(&self, role: u16) -> Result<&str, NameError> {
-        Ok(self.roles.value(self.role_key(role)? as usize))
+        Ok(self.roles.text(self.role_key(role)?))
     }
 
     /// How many traffic entries there are.
@@ -269,23 +292,23 @@ impl Names {
         self.ranks.get(rank as usize).copied().ok_or(NameError::Rank { rank, known })
     }
 
-    pub(crate) fn role_names(&self) -> &Arc<StringArray> {
+    pub(crate) fn role_names(&self) -> &Labels {
         &self.roles
     }
 
-    pub(crate) fn series_names(&self) -> &Arc<StringArray> {
+    pub(crate) fn series_names(&self) -> &Labels {
         &self.series
     }
 
-    pub(crate) fn node_names(&self) -> &Arc<StringArray> {
+    pub(crate) fn node_names(&self) -> &Labels {
         &self.nodes
     }
 
-    pub(crate) fn port_labels(&self) -> &Arc<StringArray> {
+    pub(crate) fn port_labels(&self) -> &Labels {
         &self.ports
     }
 
-    pub(crate) fn traffic_names(&self) -> &Arc<StringArray> {
+    pub(crate) fn traffic_names(&self) -> &Labels {
         &self.traffic
     }
 }

@@ -1,29 +1,32 @@
 //! One Parquet file being written: a buffer of records, an encoder, and the table's share of the budget.
+use crate::column::Column;
 use crate::columns::Table;
 use crate::error::SinkError;
 use crate::names::Names;
 use crate::plan::{FILE_OVERHEAD, TablePlan, bytes_per_row};
-use arrow_array::RecordBatch;
-use arrow_schema::Schema;
 use backwater_codes::{Code, Remark};
 use backwater_units::{Bytes, Time};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type};
 use std::any::Any;
 use std::io::Write;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the bytes go: a file, or in tests a disk that fills up.
 pub(crate) type Part = Box<dyn Write + Send>;
 
-/// Records per Arrow batch. Large enough that per-batch work vanishes, small enough for the cache.
-const BATCH_ROWS: usize = 8 * 1024;
-/// Rows per Parquet row group: bounds the memory of a table to a few megabytes.
+/// Rows per Parquet row group, at most: with [`ROW_GROUP_BYTES`] of records it bounds the memory of a table.
 const ROW_GROUP_ROWS: usize = 64 * 1024;
+/// Records that wait to be encoded, at most.
+const ROW_GROUP_BYTES: usize = 4 * 1024 * 1024;
+/// Where fewer rows than these fit, the share is used up: more and more of it would go to the ends of row groups.
+const LEAST_ROWS: u64 = 8 * 1024;
 /// Footer and index bytes of one column in one row group (measured: about 90).
 const COLUMN_CHUNK_OVERHEAD: u64 = 256;
 /// Schema with units and meanings, magic numbers and version (measured: at most 9 KB).
@@ -47,8 +50,7 @@ pub(crate) struct Finished {
 
 /// Writes one table to `<file>.part`.
 pub(crate) struct TableWriter<R: Table> {
-    writer: ArrowWriter<Part>,
-    schema: Arc<Schema>,
+    writer: SerializedFileWriter<Part>,
     names: Arc<Names>,
     part: PathBuf,
     batch: Vec<R>,
@@ -65,19 +67,23 @@ struct Lost {
 }
 
 impl<R: Table> TableWriter<R> {
+    /// Rows that wait to become a row group.
+    const GROUP: usize = {
+        let rows = ROW_GROUP_BYTES / size_of::<R>();
+        if rows < ROW_GROUP_ROWS { rows } else { ROW_GROUP_ROWS }
+    };
+
     pub(crate) fn new(
         part: &Path,
         file: Part,
         plan: &TablePlan,
         names: Arc<Names>,
     ) -> Result<Self, SinkError> {
-        let fields: Vec<_> = R::COLUMNS.iter().map(crate::column::Column::field).collect();
-        let schema = Arc::new(Schema::new(fields));
-        let options = ArrowWriterOptions::new().with_properties(properties::<R>());
-        let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options)
+        let writer = schema::<R>()
+            .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties::<R>())))
             .map_err(SinkError::parquet(R::ID.name(), part))?;
         let (part, batch, share) = (part.to_owned(), Vec::new(), plan.share.get());
-        Ok(Self { writer, schema, names, part, batch, rows: 0, share, lost: None })
+        Ok(Self { writer, names, part, batch, rows: 0, share, lost: None })
     }
 
     pub(crate) fn append(&mut self, mut rows: &[R]) -> Result<(), SinkError> {
@@ -86,42 +92,58 @@ impl<R: Table> TableWriter<R> {
                 lost.rows += rows.len() as u64;
                 return Ok(());
             }
-            let (now, later) = rows.split_at(rows.len().min(BATCH_ROWS - self.batch.len()));
+            let (now, later) = rows.split_at(rows.len().min(Self::GROUP - self.batch.len()));
             self.batch.extend_from_slice(now);
             rows = later;
-            if self.batch.len() == BATCH_ROWS {
-                self.write_batch()?;
+            if self.batch.len() == Self::GROUP {
+                self.write_rows()?;
             }
         }
         Ok(())
     }
 
-    /// Encodes the buffered rows, or as many of them as the share still holds.
-    fn write_batch(&mut self) -> Result<(), SinkError> {
-        let fit = self.room() / bytes_per_row::<R>();
-        if fit < self.batch.len() as u64 {
-            let since = self.batch[fit as usize].time();
-            self.lost = Some(Lost { rows: self.batch.len() as u64 - fit, since });
-            self.batch.truncate(fit as usize);
+    /// Encodes the rows that wait, or as many of them as the share still holds.
+    fn write_rows(&mut self) -> Result<(), SinkError> {
+        let mut rows = mem::take(&mut self.batch);
+        let mut rest = rows.as_slice();
+        while !rest.is_empty() {
+            let fit = self.room() / bytes_per_row::<R>();
+            if fit < LEAST_ROWS.min(rest.len() as u64) {
+                let since = rest[fit as usize].time();
+                self.lost = Some(Lost { rows: rest.len() as u64 - fit, since });
+                self.write_group(&rest[..fit as usize])?;
+                break;
+            }
+            let (now, later) = rest.split_at(rest.len().min(fit as usize));
+            self.write_group(now)?;
+            rest = later;
         }
-        if self.batch.is_empty() {
+        rows.clear();
+        self.batch = rows;
+        Ok(())
+    }
+
+    fn write_group(&mut self, rows: &[R]) -> Result<(), SinkError> {
+        if rows.is_empty() {
             return Ok(());
         }
-        let arrays = R::COLUMNS.iter().map(|column| column.array(&self.batch, &self.names));
-        let arrays = arrays
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| SinkError::Name { table: R::ID.name(), source })?;
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)
-            .map_err(|e| SinkError::Encode { table: R::ID.name(), reason: e.to_string() })?;
-        self.writer.write(&batch).map_err(SinkError::parquet(R::ID.name(), &self.part))?;
-        self.rows += self.batch.len() as u64;
-        self.batch.clear();
+        let refused = || SinkError::parquet(R::ID.name(), &self.part);
+        let mut group = self.writer.next_row_group().map_err(refused())?;
+        for column in R::COLUMNS {
+            let values = column
+                .values(rows, &self.names)
+                .map_err(|source| SinkError::Name { table: R::ID.name(), source })?;
+            let chunk = group.next_column().map_err(refused())?;
+            values.write(chunk.expect("the schema has every column")).map_err(refused())?;
+        }
+        group.close().map_err(refused())?;
+        self.rows += rows.len() as u64;
         Ok(())
     }
 
     /// Bytes that further rows may take, with what the file's end will need set aside.
     fn room(&self) -> u64 {
-        let encoded = (self.writer.bytes_written() + self.writer.in_progress_size()) as u64;
+        let encoded = self.writer.bytes_written() as u64;
         let chunks = (self.writer.flushed_row_groups().len() as u64 + 1) * R::COLUMNS.len() as u64;
         let end = SCHEMA_OVERHEAD + chunks * COLUMN_CHUNK_OVERHEAD;
         self.share.saturating_sub(encoded).saturating_sub(end)
@@ -148,10 +170,21 @@ impl<R: Table> AnyWriter for TableWriter<R> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Finished, SinkError> {
-        self.write_batch()?;
+        self.write_rows()?;
         self.writer.finish().map_err(SinkError::parquet(R::ID.name(), &self.part))?;
         Ok(Finished { rows: self.rows, bytes: self.writer.bytes_written() as u64, caveat: self.caveat() })
     }
+}
+
+fn schema<R: Table>() -> ParquetResult<Type> {
+    let columns = R::COLUMNS.iter().map(Column::schema).collect::<ParquetResult<_>>()?;
+    Type::group_type_builder(R::ID.name()).with_fields(columns).build()
+}
+
+/// Unit and meaning of each column, as a JSON object: they travel with the file.
+fn meanings<R: Table>() -> String {
+    let one = |c: &Column<R>| (c.name.to_owned(), serde_json::json!({ "unit": c.unit, "doc": c.doc }));
+    serde_json::Value::Object(R::COLUMNS.iter().map(one).collect()).to_string()
 }
 
 /// Times grow from row to row or lie near each other, so their differences are small (flows: a quarter smaller than
@@ -160,9 +193,9 @@ impl<R: Table> AnyWriter for TableWriter<R> {
 fn properties<R: Table>() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true);
+        .set_offset_index_disabled(true)
+        .set_key_value_metadata(Some(vec![KeyValue::new("columns".to_owned(), meanings::<R>())]));
     for column in R::COLUMNS.iter().filter(|column| column.unit == "ps") {
         let path = ColumnPath::from(column.name);
         properties = properties

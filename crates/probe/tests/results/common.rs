@@ -1,11 +1,9 @@
 //! A small fabric's names, arbitrary records over it, and a reader of what was written.
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt32Type, UInt64Type};
 use backwater_fabric::record::{FlowRecord, MarkRecord, RateRecord};
 use backwater_probe::{Demand, Names, Plan, TableId};
 use backwater_units::{Bytes, Rate, Span, Time};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
 use proptest::prelude::*;
 use std::fs::File;
 use std::path::Path;
@@ -85,27 +83,46 @@ pub(crate) fn any_mark() -> impl Strategy<Value = MarkRecord> {
     )
 }
 
-/// Every batch of a Parquet file.
-pub(crate) fn read(path: &Path) -> Vec<RecordBatch> {
-    let reader =
-        ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
-    reader.collect::<Result<_, _>>().unwrap()
+/// Every row of a Parquet file.
+pub(crate) fn read(path: &Path) -> Vec<Row> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    reader.get_row_iter(None).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// What `value` makes of each value of a column.
+pub(crate) fn values<T>(rows: &[Row], column: &str, value: impl Fn(&Field) -> Option<T>) -> Vec<T> {
+    let one = |row: &Row| {
+        let (_, field) = row.get_column_iter().find(|(name, _)| *name == column).unwrap();
+        value(field).unwrap_or_else(|| panic!("{column} has {field:?}"))
+    };
+    rows.iter().map(one).collect()
 }
 
 /// The values of a uint64 column; null is `None`.
-pub(crate) fn numbers(batches: &[RecordBatch], column: &str) -> Vec<Option<u64>> {
-    let arrays = batches.iter().map(|b| b.column_by_name(column).unwrap().as_primitive::<UInt64Type>());
-    arrays.flat_map(|array| array.iter().collect::<Vec<_>>()).collect()
+pub(crate) fn numbers(rows: &[Row], column: &str) -> Vec<Option<u64>> {
+    values(rows, column, |field| match field {
+        Field::Null => Some(None),
+        Field::ULong(value) => Some(Some(*value)),
+        _ => None,
+    })
 }
 
-/// The values of a text column.
-pub(crate) fn texts(batches: &[RecordBatch], column: &str) -> Vec<String> {
-    let arrays = batches.iter().map(|b| b.column_by_name(column).unwrap().as_dictionary::<UInt32Type>());
-    let text = |array: &arrow_array::DictionaryArray<UInt32Type>| -> Vec<String> {
-        let values = array.values().as_string::<i32>();
-        array.keys().values().iter().map(|&key| values.value(key as usize).to_owned()).collect()
-    };
-    arrays.flat_map(text).collect()
+/// The values of a float64 column; null is `None`.
+pub(crate) fn reals(rows: &[Row], column: &str) -> Vec<Option<f64>> {
+    values(rows, column, |field| match field {
+        Field::Null => Some(None),
+        Field::Double(value) => Some(Some(*value)),
+        _ => None,
+    })
+}
+
+/// The values of a text column; null is empty.
+pub(crate) fn texts(rows: &[Row], column: &str) -> Vec<String> {
+    values(rows, column, |field| match field {
+        Field::Null => Some(String::new()),
+        Field::Str(value) => Some(value.clone()),
+        _ => None,
+    })
 }
 
 /// Names of what a folder holds, sorted.

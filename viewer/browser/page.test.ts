@@ -340,3 +340,26 @@ test("a host is found, has a card, and is zoomed to; the search stays", async ()
   expect(await fit.isDisabled()).toBe(true);
   await found.close();
 });
+
+test("a fault is marked where and while it is, has a lane, and says what it cost", async () => {
+  const found = await open(page("faults", run("faults", "scenarios/faults.toml")));
+  const aside = found.locator("aside");
+  await expect.poll(() => aside.innerText()).toContain("fault 0: link-down");
+  // 1 ms, for 3 ms; a spine is dead from 7 ms on.
+  await found.locator(".fault", { hasText: "fault 0" }).click();
+  expect(await now(found)).toBe(1e9);
+  expect(await found.locator(".fault", { hasText: "fault 0" }).innerText()).toMatch(/packets lost.*flows lost packets.*goodput of \d+ receivers/s);
+  expect(await found.locator(".names").innerText()).toContain("fault 2: switch-down");
+  const during = await pixels(found, [0x1b, 0x1f, 0x24]);
+  await found.screenshot({ path: join(shots, "faults.png") });
+  await found.keyboard.press("Home");
+  expect(during).toBeGreaterThan((await pixels(found, [0x1b, 0x1f, 0x24])) + 20);
+  await found.locator("input[type=search]").fill("spine3");
+  await found.locator("aside li button").first().click();
+  expect(await aside.innerText()).toContain("fault 2: switch-down");
+  expect(await aside.innerText()).not.toContain("fault 0: link-down");
+  await found.locator(".fault").click();
+  expect(await now(found)).toBe(7e9);
+  await found.screenshot({ path: join(shots, "faults-switch.png") });
+  await found.close();
+});

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from backwater.analysis import fault_costs
 from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.results import Results
+
+#: Of so many faults there is a line.
+MOST = 20
 
 #: So many events of one fault are told one by one.
 TOLD = 8
@@ -28,18 +32,23 @@ SAID = {
 
 
 def of(results: Results) -> list[str]:
-    """One line for each fault: its time line, and what was lost by it."""
-    if not results.has("faults"):
-        return []
-    frame = results.faults.sort("time_ps").collect()
-    return [_line(entry) for entry in frame.partition_by("fault", "kind", maintain_order=True)]
+    """One line for each fault: its time line, and what it cost; of many for those that lost most packets."""
+    lines = [line(fault) for fault in fault_costs.of(results, MOST)]
+    if len(lines) == MOST:
+        rest = results.faults.select(pl.struct("fault", "kind").n_unique()).collect().item() - MOST
+        lines += [f"faults: {quantities.count(rest)} more, which lost no more packets each"] if rest else []
+    return lines
 
 
-def _line(frame: pl.DataFrame) -> str:
-    number, kind = frame["fault"][0], frame["kind"][0]
-    name = f"fault {number} ({kind})" if number is not None else "PFC watchdog"
-    parts = [part for part in (_events(frame.filter(pl.col("event") != "lost")), _cost(frame)) if part]
-    return f"{name}: {'; '.join(parts)}"
+def line(fault: fault_costs.Fault) -> str:
+    """A fault in one line."""
+    name = f"fault {fault.number} ({fault.kind})" if fault.number is not None else "PFC watchdog"
+    return f"{name}: {'; '.join([part for part in (_events(fault.events), *cost(fault)) if part])}"
+
+
+def cost(fault: fault_costs.Fault) -> list[str]:
+    """What it cost: packets, flows, and how long goodput was down."""
+    return [_packets(fault), _flows(fault), _goodput(fault)]
 
 
 def _events(frame: pl.DataFrame) -> str:
@@ -61,11 +70,39 @@ def _event(row: dict[str, Any]) -> str:
     return f"{quantities.time(row['time_ps'])} {SAID[row['event']]} {where}"
 
 
-def _cost(frame: pl.DataFrame) -> str:
-    lost = frame.filter(pl.col("event") == "lost")
+def _packets(fault: fault_costs.Fault) -> str:
+    lost = fault.lost
     if lost.is_empty():
         return "no packet lost"
-    packets, flows = int(lost["packets"].sum()), max(lost["flows"].to_list())
     first, last = min(lost["time_ps"].to_list()), max(lost["last_ps"].to_list())
     span = f"from {quantities.time(first)} to {quantities.time(last)}"
-    return f"{packets} packet{'s' if packets != 1 else ''} lost {span}, of up to {flows} flows at one port"
+    return f"{quantities.counted(fault.packets, 'packet')} lost {span}"
+
+
+def _flows(fault: fault_costs.Fault) -> str:
+    if fault.flows is None or fault.flows.is_empty():
+        return ""
+    number, ended = fault.flows.height, fault.flows["finish_ps"].drop_nulls().len()
+    what = f"{quantities.counted(number, 'flow')} {'lost packets' if fault.lost.height else 'under way there'}"
+    own, others = fault.slowdown
+    finished = (
+        f"{quantities.count(ended)} finished" if ended < number else "all finished" if number > 1 else "it finished"
+    )
+    if own is None:
+        return f"{what}, {finished}"
+    slow = f"{finished}, median slowdown {own:.3g}"
+    return f"{what}, {slow}" + (f" (that of all other flows {others:.3g})" if others is not None else "")
+
+
+def _goodput(fault: fault_costs.Fault) -> str:
+    found = fault.recovery
+    if found is None:
+        return ""
+    which = f"goodput of {quantities.counted(found.receivers, 'receiver')}"
+    than = f"the least of {found.before} periods of {quantities.time(found.period_ps)} before"
+    if found.down_ps is None or found.missing is None:
+        return f"{which} never below {than}"
+    until = (
+        "not up again by the end" if found.up_ps is None else f"up again {quantities.time(found.up_ps)} after the fault"
+    )
+    return f"{which} below {than}, on average by {100 * found.missing:.0f} % of their mean, {until}"

@@ -13,7 +13,7 @@ from backwater.common import codes
 from backwater.common.late import np, pl
 from backwater.results import Results, measures
 from backwater.results.folder import RECORDED_BY
-from backwater.view import flows, lanes, network, series, spans, summary, truth
+from backwater.view import faults, flows, lanes, network, series, spans, summary, truth
 from backwater.view.encode import Columns, pack
 from backwater.view.network import Network
 
@@ -88,6 +88,7 @@ def packed(
     if listed.height < total or measures.programs(results.meta["scenario"]):
         series.add_load(run.columns, results, end_ps, run.tick_ps)
     jobs = lanes.of(results, end_ps)
+    wrong = faults.add(run.columns, results, fabric.nodes, jobs, run.tick_ps)
     jobs.add(run.columns, run.tick_ps)
     opening = _add_truth(run, fabric, blame, listed, points)
     header = {
@@ -115,6 +116,7 @@ def packed(
         "missing": _missing(results),
         "summary": summary.of(results, alone or {}, fabric.sizes, blame),
         "differs": list(differs),
+        "faults": wrong,
         "lanes": jobs.named,
         "lane_words": jobs.words,
         "notes": [*run.notes, *map(str, codes.told(results.meta))],

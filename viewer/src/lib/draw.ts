@@ -1,5 +1,6 @@
 // The fabric drawn on a canvas: what never changes once, into a picture of its own; what moves in every frame.
 import { STROKE, type Theme } from "./colours";
+import { wrong } from "./faults";
 import type { Layout } from "./layout";
 import type { Path } from "./paths";
 import { type Branch, type Lens, type Run, State } from "./run";
@@ -100,6 +101,7 @@ export function drawMoment(c: CanvasRenderingContext2D, scene: Scene, frame: Fra
   drawStates(c, scene, frame);
   c.drawImage(nodes, 0, 0, frame.width, frame.height);
   drawRoles(c, scene, frame);
+  drawFaults(c, scene, frame);
   drawRoot(c, scene, frame);
   drawChosen(c, scene, frame);
 }
@@ -322,6 +324,45 @@ function drawRoles(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): voi
         c.stroke();
       }
     }
+  }
+  c.lineWidth = 1;
+}
+
+/** Beyond so many faults at a moment their signs alone are drawn. */
+const NAMED_FAULTS = 4;
+
+/** What is wrong at the moment: a cross on what is dead, a triangle with a point on what is not as it should be. */
+function drawFaults(c: CanvasRenderingContext2D, scene: Scene, frame: Frame): void {
+  const { run, theme, time } = scene;
+  const found = wrong(run, time);
+  for (const { fault, node, peer } of found) {
+    const [a, b] = [nodeAt(scene, frame, node), nodeAt(scene, frame, peer < 0 ? node : peer)];
+    // On a node it would cover the name.
+    const at = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 + (peer < 0 ? 16 : 0) };
+    if (!seen(frame, at)) continue;
+    const told = run.header.faults?.[fault];
+    c.lineCap = "round";
+    c.lineJoin = "round";
+    for (const [width, colour] of [[7, theme.ground], [2.6, theme.ink]] as const) {
+      c.strokeStyle = colour;
+      c.lineWidth = width;
+      c.beginPath();
+      if (told?.dead) {
+        c.moveTo(at.x - 6, at.y - 6);
+        c.lineTo(at.x + 6, at.y + 6);
+        c.moveTo(at.x - 6, at.y + 6);
+        c.lineTo(at.x + 6, at.y - 6);
+      } else {
+        c.moveTo(at.x - 7, at.y + 6);
+        c.lineTo(at.x + 7, at.y + 6);
+        c.lineTo(at.x, at.y - 7);
+        c.closePath();
+      }
+      c.stroke();
+    }
+    c.lineCap = "butt";
+    c.lineJoin = "miter";
+    if (told && found.length <= NAMED_FAULTS) tag(c, scene, frame, at, told.name);
   }
   c.lineWidth = 1;
 }

@@ -63,6 +63,8 @@ export interface Header {
   /** Jobs and collectives: a lane's name, what it shows, and the lane that it belongs to (-1: none). */
   lanes?: { name: string; meaning: string; of: number }[];
   lane_words?: string[];
+  /** What went wrong: `dead` takes nothing and sends nothing meanwhile; what it cost, in sentences. */
+  faults?: { name: string; kind: string; dead: boolean; cost: string[] }[];
 }
 
 /** What a run was and what came of it, in words. */

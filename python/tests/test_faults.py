@@ -1,0 +1,146 @@
+"""Faults of a run: what is told of each, who is blamed for a storm, what the page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import backwater
+import made_results
+import polars as pl
+import pytest
+import view_reader
+from backwater import Results
+from backwater.analysis import fault_costs, fault_notes
+from backwater.view import collect
+
+MS, US = 10**9, 10**6
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+_FLOW = {"src": "h0", "dst": "h2", "dst_index": 2, "start_ps": 0, "finish_ps": 3 * MS, "slowdown": 2.0}
+
+
+def _event(time: int, event: str, node: str, port: str | None, **others: Any) -> dict[str, Any]:
+    index = {"s": 8, "t": 9, "h2": 2}[node]
+    rest = {"packets": 0, "wire_bytes": 0, "flows": 0, "last_ps": None}
+    row = {"time_ps": time, "fault": 0, "kind": "link-down", "event": event, "node": node, "port": port}
+    return row | {"node_index": index} | rest | others
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Results:
+    """A link is down from 1 to 1.5 ms and loses packets of flows 0 and 1; of 1000 B in 100 us h2 receives 200 B."""
+    lost = {"packets": 7, "wire_bytes": 7000, "flows": 2, "last_ps": 1300 * US}
+    faults = [
+        _event(1 * MS, "down", "s", "s->t"),
+        _event(1 * MS, "down", "t", "t->s"),
+        _event(1200 * US, "detected", "s", "s->t"),
+        _event(1500 * US, "up", "s", "s->t"),
+        _event(1500 * US, "up", "t", "t->s"),
+        _event(1100 * US, "lost", "s", "s->t", **lost),
+    ]
+    flows = [
+        {"flow": 0, **_FLOW, "slowdown": 8.0},
+        {"flow": 1, **_FLOW, "finish_ps": None, "slowdown": None},
+        {"flow": 2, **_FLOW, "dst": "h3", "dst_index": 3},
+    ]
+    drop = {"node_index": 8, "port": "s->t", "reason": "link-down"}
+    drops = [
+        {"time_ps": 1100 * US, "flow": 0, **drop},
+        {"time_ps": 1300 * US, "flow": 1, **drop},
+        # Another time, port or reason is not of the fault.
+        {"time_ps": 1301 * US, "flow": 2, **drop},
+        {"time_ps": 1200 * US, "flow": 2, **drop, "port": "s->h2"},
+        {"time_ps": 1200 * US, "flow": 2, **drop, "reason": "memory"},
+    ]
+    # From 1.1 to 1.6 ms it receives a fifth of what it did.
+    received = [1000 if period < 11 or period >= 16 else 200 for period in range(30)]
+    delivered = [
+        {"time_ps": period * 100 * US, "node_index": 2, "received_bytes": value}
+        for period, value in enumerate(received)
+    ]
+    folder = made_results.write(
+        tmp_path / "run",
+        {
+            "faults": pl.DataFrame(faults, schema_overrides={"last_ps": pl.Int64}),
+            "flows": pl.DataFrame(flows),
+            "drops": pl.DataFrame(drops),
+            "delivered": pl.DataFrame(delivered),
+        },
+        {
+            "probe": {"sample": "100us"},
+            "fault": [{"kind": "link-down", "link": ["s", "t"], "at": "1ms", "for": "500us"}],
+        },
+        3 * MS,
+    )
+    return Results(folder)
+
+
+def test_a_fault_has_a_time_line_and_a_cost(made: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = (
+        "fault 0 (link-down): 1.00 ms down s->t, 1.20 ms noticed by s, 1.50 ms up again s->t; "
+        "7 packets lost from 1.10 ms to 1.30 ms; "
+        "2 flows lost packets, 1 finished, median slowdown 8 (that of all other flows 2)"
+    )
+    # The first period may not be whole: nine are left, which are too few.
+    assert fault_notes.of(made) == [told]
+    monkeypatch.setattr(fault_costs, "_FEWEST", 9)
+    goodput = (
+        "goodput of 1 receiver below the least of 9 periods of 100 µs before, on average by 80 % of their mean, "
+        "up again 600 µs after the fault"
+    )
+    assert fault_notes.of(made) == [f"{told}; {goodput}"]
+
+
+@pytest.mark.parametrize(("least", "down"), [(1000, 100 * US), (150, None)])
+def test_goodput_is_down_below_every_period_before(
+    made: Results, monkeypatch: pytest.MonkeyPatch, least: int, down: int | None
+) -> None:
+    monkeypatch.setattr(fault_costs, "_FEWEST", 9)
+    frame = pl.read_parquet(made.folder / "delivered.parquet")
+    # One of the periods before had no more than this.
+    low = pl.when(pl.col("time_ps") == 5 * 100 * US).then(least).otherwise("received_bytes")
+    frame = frame.with_columns(received_bytes=low)
+    monkeypatch.setattr(Results, "delivered", property(lambda _: frame.lazy()))
+    found = fault_costs.of(made)[0].recovery
+    assert found is not None
+    assert (found.receivers, found.period_ps, found.before, found.down_ps) == (1, 100 * US, 9, down)
+    if down is not None:
+        # Up in the period from 1.6 ms on, 600 us after it began; a fifth of the mean is left.
+        assert found.up_ps == 600 * US
+        assert found.missing == pytest.approx(0.8)
+
+
+def test_of_many_faults_those_that_lost_most_are_told(tmp_path: Path) -> None:
+    rows = [_event(n * US, "lost", "s", "s->t", fault=n, packets=n, last_ps=n * US) for n in range(1, 31)]
+    flows = pl.DataFrame([{"flow": 0, **_FLOW}])
+    tables = {"faults": pl.DataFrame(rows), "flows": flows}
+    entry = {"kind": "link-down", "link": ["s", "t"], "at": "1us"}
+    lines = fault_notes.of(Results(made_results.write(tmp_path / "run", tables, {"fault": [entry] * 31}, MS)))
+    assert len(lines) == fault_notes.MOST + 1
+    assert lines[0].startswith("fault 11 (link-down): 11 packets lost")
+    assert lines[-1] == "faults: 10 more, which lost no more packets each"
+
+
+def test_a_page_has_the_places_of_faults_while_they_last(tmp_path: Path) -> None:
+    shown = view_reader.read(collect.packed(backwater.run(SCENARIOS / "faults.toml", out=tmp_path / "run")))
+    assert [one["name"] for one in shown.header["faults"]] == [
+        "fault 0: link-down",
+        "fault 1: loss",
+        "fault 2: switch-down",
+    ]
+    assert [one["dead"] for one in shown.header["faults"]] == [True, False, True]
+    node = {name: number for number, name in enumerate(shown.header["nodes"])}
+    tick, end = shown.header["tick_ps"], shown.header["end_ps"]
+    rows = [
+        (row["fault"], row["node"], row["peer"], row["start"] * tick, (row["start"] + row["length"]) * tick)
+        for row in shown.table("faults")
+    ]
+    assert rows == [
+        (0, node["leaf0"], node["spine0"], 1 * MS, 4 * MS),
+        (1, node["leaf1"], node["spine1"], 6 * MS, end),
+        (2, node["spine3"], -1, 7 * MS, end),
+    ]
+    lanes = [lane["name"] for lane in shown.header["lanes"]]
+    assert lanes == ["fault 0: link-down", "noticed", "fault 1: loss", "fault 2: switch-down", "noticed"]
+    assert all(one["cost"][0].endswith("ms") for one in shown.header["faults"])

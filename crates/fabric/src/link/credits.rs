@@ -80,6 +80,8 @@ pub(crate) struct Credits {
     /// Units of a full packet.
     packet: u32,
     keeps_issued: bool,
+    /// Detectors ask what arrivals show, or ports share a memory.
+    looks_at_arrivals: bool,
 }
 
 /// What the arrival of a packet shows.
@@ -153,6 +155,7 @@ impl Credits {
             packet: settings.unit.count(mtu.get() as u32),
             close: ports.iter().map(|p| close(round(p, mtu), settings.returned)).collect(),
             keeps_issued,
+            looks_at_arrivals: keeps_issued || shares,
         }
     }
 
@@ -244,26 +247,52 @@ impl Ports {
     }
 
     /// A packet starts to leave by `port`; it came in by `ingress`, a port and a class, if from a link. Call it after the port was
-    /// occupied.
+    /// occupied. What seldom happens is done at its end, by calls after which there is nothing to remember.
     #[inline]
     pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<(u16, u8)>) {
-        let (class, until) = (packet.class, self.egress[port as usize].busy_until);
+        let class = packet.class;
         let (at, from) = (self.at(port, class), ingress.map(|(ingress, came_in)| self.at(ingress, came_in)));
-        let credits = self.owned_credits();
+        let credits = self.credits.as_deref_mut().expect("asked for only under credits");
         if !credits.govern(class) {
             return;
         }
         let units = credits.units(packet.size);
-        credits.lanes[at].sender.on_sent(units);
-        let periodic = credits.periodic;
-        if let (Some(from), Some((ingress, came_in))) = (from, ingress) {
-            credits.lanes[from].leaving.push(Leaving { until, units });
-            if !self.is_armed(ingress, came_in) {
-                self.tell_at(ingress, came_in, until);
-            }
-        }
+        let egress = &self.egress[port as usize];
+        let until = egress.busy_until;
         // That something was sent goes with the next regular update; it gives nobody credits.
-        if periodic && !self.is_armed(port, class) {
+        let mut tells = credits.periodic && egress.credit_armed & (1 << class) == 0;
+        if let (Some(from), Some((ingress, came_in))) = (from, ingress) {
+            let leaving = &mut credits.lanes[from].leaving;
+            if leaving.len() == leaving.capacity() {
+                return self.spend_after_growth(port, packet, (ingress, came_in));
+            }
+            leaving.push(Leaving { until, units });
+            tells |= self.egress[ingress as usize].credit_armed & (1 << came_in) == 0;
+        }
+        credits.lanes[at].sender.on_sent(units);
+        if tells {
+            self.tell_spent(port, class, ingress, until);
+        }
+    }
+
+    /// The same when one more packet is on its way out of a lane than ever before.
+    #[cold]
+    #[inline(never)]
+    fn spend_after_growth(&mut self, port: u16, packet: &Packet, ingress: (u16, u8)) {
+        let from = self.at(ingress.0, ingress.1);
+        self.owned_credits().lanes[from].leaving.reserve(1);
+        self.spend_credit(port, packet, Some(ingress));
+    }
+
+    /// What was spent at `until`, or is free then, is to be told.
+    #[inline(never)]
+    fn tell_spent(&mut self, port: u16, class: u8, ingress: Option<(u16, u8)>, until: u64) {
+        if let Some((ingress, came_in)) = ingress
+            && !self.is_armed(ingress, came_in)
+        {
+            self.tell_at(ingress, came_in, until);
+        }
+        if self.owned_credits().periodic && !self.is_armed(port, class) {
             self.tell_at(port, class, until);
         }
     }
@@ -279,11 +308,23 @@ impl Ports {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();
         let units = credits.units(packet.size);
-        let lane = &mut credits.lanes[at];
-        let fits = lane.receiver.on_arrival(units);
+        let fits = credits.lanes[at].receiver.on_arrival(units);
+        if credits.looks_at_arrivals {
+            self.look_at_arrival(packet, fits)
+        } else {
+            Earned { fits, held_back: false }
+        }
+    }
+
+    /// The same where an arrival says more than that.
+    #[inline(never)]
+    fn look_at_arrival(&mut self, packet: &Packet, fits: bool) -> Earned {
+        let at = self.at(packet.port, packet.class);
+        let credits = self.owned_credits();
         let port = packet.port as usize;
         let known = packet.time.saturating_sub(credits.round[port]);
-        let held_back = credits.keeps_issued && credits.close[port] && lane.used_up(known, credits.packet);
+        let held_back =
+            credits.keeps_issued && credits.close[port] && credits.lanes[at].used_up(known, credits.packet);
         // What has come in may go on into the memory that all share, and its credits back.
         let shares = !credits.pools.is_empty();
         if shares && !self.is_armed(packet.port, packet.class) {

@@ -93,7 +93,8 @@ impl Egress {
     }
 
     /// Occupies the wire from `now` for a frame of `size` bytes; returns when the peer may forward the frame.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is a few instructions on the path of every packet")]
     pub(crate) fn occupy(&mut self, now: u64, size: u16) -> u64 {
         let wire = self.wire_time(size);
         self.busy_until = now + wire;

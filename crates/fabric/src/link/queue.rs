@@ -41,28 +41,33 @@ impl Pool {
         Self { packets: Vec::new(), free: NONE }
     }
 
-    /// A new slot. Memory grows by a quarter, not twofold: at the worst moment of a large fabric it counts.
+    /// Whether the next packet needs a new slot.
+    #[inline]
+    pub(crate) const fn is_full(&self) -> bool {
+        self.free == NONE
+    }
+
+    /// A new slot for a full slab. Memory grows by a quarter, not twofold: at the worst moment of a large fabric it counts.
     #[cold]
-    fn grow(&mut self, packet: &Packet) -> u32 {
+    #[inline(never)]
+    pub(crate) fn grow(&mut self) {
         if self.packets.len() == self.packets.capacity() {
             self.packets.reserve_exact((self.packets.len() / 4).max(32));
         }
-        self.packets.push(*packet);
-        self.packets.len() as u32 - 1
+        self.free = self.packets.len() as u32;
+        self.packets.push(Packet { next: NONE, ..Packet::NONE });
     }
 
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Fifo, packet: &Packet) {
-        let slot = if self.free == NONE {
-            self.grow(packet)
-        } else {
-            let slot = self.free;
-            let place = &mut self.packets[slot as usize];
-            self.free = place.next;
-            *place = *packet;
-            slot
-        };
-        self.packets[slot as usize].next = NONE;
+        if self.is_full() {
+            self.grow();
+        }
+        let slot = self.free;
+        let place = &mut self.packets[slot as usize];
+        self.free = place.next;
+        *place = *packet;
+        place.next = NONE;
         if queue.head == NONE {
             queue.head = slot;
         } else {

@@ -93,8 +93,7 @@ impl Chassis {
             }
             cx.now = packet.time;
             if self.ports.egress(out).busy_until() <= packet.time {
-                let code = self.depart(out, packet, cx);
-                self.ports.transmit(out, packet, code, cx);
+                self.send_off(out, packet, cx);
             } else if !self.port_takes(out, packet, cx.world) {
                 self.drop_packet(packet, out, DropReason::PortBuffer, cx);
             } else {
@@ -123,8 +122,7 @@ impl Chassis {
             let packet = self.ports.dequeue(out, class);
             self.waited(&packet, out, cx);
             self.memory.let_go(&packet, cx.world.lossless);
-            let code = self.depart(out, &packet, cx);
-            self.ports.transmit(out, &packet, code, cx);
+            self.send_off(out, &packet, cx);
         }
     }
 }

@@ -112,7 +112,7 @@ impl Switch {
         };
         match (lost, way) {
             (Some((port, reason, fault)), _) => self.chassis.ports.lose(packet, port, reason, fault, cx),
-            (None, Some(out)) => self.forward_by(out, packet, cx),
+            (None, Some(out)) => self.forward_by(out, packet, cx.world, cx.post),
             (None, None) => unreachable!("without a way it is lost"),
         }
     }

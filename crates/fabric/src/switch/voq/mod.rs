@@ -104,6 +104,20 @@ impl Chassis {
         }
     }
 
+    /// A packet that is a candidate for a mark, or does not [pass](Ports::passes), starts to leave by an idle port.
+    #[inline(never)]
+    fn leave_crossbar<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let code = if packet.is_flagged() {
+            self.ports.count_sent(out, packet);
+            self.judge(out, packet, cx)
+        } else if self.ports.leaves_unseen(out, packet.class, cx.now) {
+            packet.code
+        } else {
+            self.judge(out, packet, cx)
+        };
+        self.ports.transmit_unflagged(out, packet, code, cx);
+    }
+
     /// A packet has come that the other end had no credits for.
     #[cold]
     fn out_of_blocks<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
@@ -281,20 +295,16 @@ impl<O: Order> Voq<O> {
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
-        let code = if packet.kind == Kind::Data && packet.echo == CodePoint::Congestion {
-            chassis.ports.count_sent(out, packet);
-            chassis.judge(out, packet, cx)
-        } else {
-            chassis.depart(out, packet, cx)
-        };
-        chassis.ports.transmit_unflagged(out, packet, code, cx);
-        if chassis.ports.has_credits() {
-            let came_in = chassis.came_in(packet, cx.world);
-            chassis.ports.spend_credit(out, packet, Some((packet.port, came_in)));
+        if packet.is_flagged() || !chassis.ports.passes(out, packet, cx.now, cx.post) {
+            chassis.leave_crossbar(out, packet, cx);
         }
         if let (Some(weights), true) = (&cx.world.weights, packet.class != 0) {
             let arbiter = &mut self.arbiters[out as usize];
             arbiter.on_sent(&weights.high, &weights.low, packet.class, u32::from(packet.size));
+        }
+        if chassis.ports.has_credits() {
+            let came_in = chassis.came_in(packet, cx.world);
+            chassis.ports.spend_credit(out, packet, Some((packet.port, came_in)));
         }
     }
 

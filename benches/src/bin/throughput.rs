@@ -1,14 +1,14 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--runs N]`.
 use std::process::ExitCode;
 
 use backwater_benches::{
-    Workload, scenario, thresholds, under_credits, with_isolation, with_puts, with_throttles,
+    Workload, scenario, thresholds, under_credits, with_isolation, with_puts, with_ranks, with_throttles,
 };
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -21,6 +21,7 @@ struct Options {
     pft: bool,
     isolation: bool,
     puts: bool,
+    ranks: bool,
 }
 
 fn options() -> Option<Options> {
@@ -36,6 +37,7 @@ fn options() -> Option<Options> {
         pft: false,
         isolation: false,
         puts: false,
+        ranks: false,
     };
     let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
@@ -49,6 +51,7 @@ fn options() -> Option<Options> {
             "--pft" => options.pft = value == "on",
             "--isolation" => options.isolation = value == "on",
             "--puts" => options.puts = value == "on",
+            "--ranks" => options.ranks = value == "on",
             "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
@@ -64,6 +67,7 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
         "messages" => Some((8, Workload::Messages(2_000_000))),
         "messages-short" => Some((8, Workload::Messages(20_000))),
         "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),
+        "k4-short" => Some((4, Workload::WebSearch(Span::from_us(100)))),
         "k8-short" => Some((8, Workload::WebSearch(Span::from_us(100)))),
         "k16-short" => Some((16, Workload::Permutation(Bytes::from_kb(50)))),
         _ => None,
@@ -89,6 +93,9 @@ fn main() -> ExitCode {
         }
         if options.puts {
             spec = with_puts(spec);
+        }
+        if options.ranks {
+            spec = with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let built = ProcessTime::now();

@@ -47,6 +47,44 @@ pub enum Take<R: 'static> {
     Word(&'static [&'static str], fn(&R) -> u8),
 }
 
+/// What a value is stored as.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Bool,
+    U8,
+    U16,
+    U32,
+    U64,
+    F64,
+    /// Text, one of a few.
+    Word,
+    /// Text, one of as many as the network has.
+    Name,
+}
+
+impl<R> Take<R> {
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Bool(_) => Kind::Bool,
+            Self::U8(_) => Kind::U8,
+            Self::U16(_) => Kind::U16,
+            Self::U32(_) => Kind::U32,
+            Self::U64(_) | Self::MaybeU64(_) => Kind::U64,
+            Self::F64(_) | Self::MaybeF64(_) => Kind::F64,
+            Self::Node(_)
+            | Self::MaybeNode(_)
+            | Self::Port(_)
+            | Self::MaybePort(_)
+            | Self::Traffic(_)
+            | Self::FlowTraffic(_)
+            | Self::RankTraffic(_)
+            | Self::RankRole(_)
+            | Self::Series(_) => Kind::Name,
+            Self::Word(..) => Kind::Word,
+        }
+    }
+}
+
 /// One column of a table of records `R`.
 pub struct Column<R: 'static> {
     /// Name; a quantity's name ends in its unit.
@@ -76,48 +114,32 @@ impl<R> Column<R> {
     }
 
     /// The type in a reader's words, such as `uint64 or null` or `text`.
-    pub fn type_name(&self) -> &'static str {
-        match self.take {
-            Take::Bool(_) => "bool",
-            Take::U8(_) => "uint8",
-            Take::U16(_) => "uint16",
-            Take::U32(_) => "uint32",
-            Take::U64(_) => "uint64",
-            Take::MaybeU64(_) => "uint64 or null",
-            Take::F64(_) => "float64",
-            Take::MaybeF64(_) => "float64 or null",
-            Take::MaybeNode(_) | Take::MaybePort(_) => "text or null",
-            Take::Node(_)
-            | Take::Port(_)
-            | Take::Traffic(_)
-            | Take::FlowTraffic(_)
-            | Take::RankTraffic(_)
-            | Take::RankRole(_)
-            | Take::Series(_)
-            | Take::Word(..) => "text",
+    pub const fn type_name(&self) -> &'static str {
+        match (self.take.kind(), self.nullable()) {
+            (Kind::Bool, _) => "bool",
+            (Kind::U8, _) => "uint8",
+            (Kind::U16, _) => "uint16",
+            (Kind::U32, _) => "uint32",
+            (Kind::U64, false) => "uint64",
+            (Kind::U64, true) => "uint64 or null",
+            (Kind::F64, false) => "float64",
+            (Kind::F64, true) => "float64 or null",
+            (Kind::Word | Kind::Name, false) => "text",
+            (Kind::Word | Kind::Name, true) => "text or null",
         }
     }
 
     /// The column as Parquet's schema has it.
     pub(crate) fn schema(&self) -> ParquetResult<TypePtr> {
         let integer = |bits| Some(LogicalType::integer(bits, false));
-        let (physical, logical) = match self.take {
-            Take::Bool(_) => (Physical::BOOLEAN, None),
-            Take::U8(_) => (Physical::INT32, integer(8)),
-            Take::U16(_) => (Physical::INT32, integer(16)),
-            Take::U32(_) => (Physical::INT32, integer(32)),
-            Take::U64(_) | Take::MaybeU64(_) => (Physical::INT64, integer(64)),
-            Take::F64(_) | Take::MaybeF64(_) => (Physical::DOUBLE, None),
-            Take::Node(_)
-            | Take::MaybeNode(_)
-            | Take::Port(_)
-            | Take::MaybePort(_)
-            | Take::Traffic(_)
-            | Take::FlowTraffic(_)
-            | Take::RankTraffic(_)
-            | Take::RankRole(_)
-            | Take::Series(_)
-            | Take::Word(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        let (physical, logical) = match self.take.kind() {
+            Kind::Bool => (Physical::BOOLEAN, None),
+            Kind::U8 => (Physical::INT32, integer(8)),
+            Kind::U16 => (Physical::INT32, integer(16)),
+            Kind::U32 => (Physical::INT32, integer(32)),
+            Kind::U64 => (Physical::INT64, integer(64)),
+            Kind::F64 => (Physical::DOUBLE, None),
+            Kind::Word | Kind::Name => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let repetition = if self.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let one = Type::primitive_type_builder(self.name, physical);

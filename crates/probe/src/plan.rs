@@ -1,5 +1,5 @@
 //! The byte budget: what a run may write, stated before it starts and shared among its tables.
-use crate::column::Take;
+use crate::column::Kind;
 use crate::columns::{Table, TableId, with_record};
 use backwater_units::Bytes;
 use std::fmt;
@@ -153,22 +153,13 @@ fn share_out(tables: &mut [TablePlan], budget: u64) {
 
 /// Width of a row before compression; names count as two bytes, for they are written once and then numbered.
 pub(crate) fn bytes_per_row<R: Table>() -> u64 {
-    let width = |take: &Take<R>| match take {
-        Take::Bool(_) | Take::U8(_) | Take::Word(..) => 1,
-        Take::U16(_)
-        | Take::Node(_)
-        | Take::MaybeNode(_)
-        | Take::Port(_)
-        | Take::MaybePort(_)
-        | Take::Traffic(_)
-        | Take::FlowTraffic(_)
-        | Take::RankTraffic(_)
-        | Take::RankRole(_)
-        | Take::Series(_) => 2,
-        Take::U32(_) => 4,
-        Take::U64(_) | Take::MaybeU64(_) | Take::F64(_) | Take::MaybeF64(_) => 8,
+    let width = |kind| match kind {
+        Kind::Bool | Kind::U8 | Kind::Word => 1,
+        Kind::U16 | Kind::Name => 2,
+        Kind::U32 => 4,
+        Kind::U64 | Kind::F64 => 8,
     };
-    R::COLUMNS.iter().map(|column| width(&column.take)).sum()
+    R::COLUMNS.iter().map(|column| width(column.take.kind())).sum()
 }
 
 #[cfg(test)]

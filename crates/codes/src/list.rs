@@ -223,6 +223,16 @@ NoMarks: Caveat "no-marks" {
     means: "DCTCP's window then only grows, until flow control holds the host back.",
     todo: "Set switch.detector.kind = \"red\", with kmin and kmax.",
 }
+TcdWithoutOff: Caveat "tcd-without-off" {
+    short: "TCD tells apart what waits for PAUSEs or credits, and nothing waits for them here.",
+    means: "Without flow control no port is ever OFF. So TCD never says UE, and marks CE as ECN with the same thresholds.",
+    todo: "Set switch.detector.kind = \"red\", or switch.flow-control = \"pfc\".",
+}
+DropsBeforeMarks: Caveat "drops-before-marks" {
+    short: "Switches drop packets before their queues are as long as marking needs.",
+    means: "Congestion control then hears of losses, and of few marks or none.",
+    todo: "Lower switch.detector.kmax below switch.port-buffer, or raise that.",
+}
 WindowsForOthers: Caveat "windows-for-others" {
     short: "One window serves flows whose paths or links are quite unlike.",
     means: "It follows from the longest round trip and the fastest sender; flows with less may have more under way than fits their path, and fill queues.",

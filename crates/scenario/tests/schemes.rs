@@ -19,6 +19,17 @@ fn schemes_are_named_lists_of_overrides() {
 }
 
 #[test]
+fn a_scheme_that_makes_no_sense_says_why_and_its_keys_are_checked_all_the_same() {
+    let left_out = |set: &str, why: &str| {
+        with(&format!("[[scheme]]\nname = \"a\"\nset = [{set}]\nleft-out = \"{why}\"\n"))
+    };
+    let resolved = validate(&left_out("", "no PAUSE to wait for"), &[]).unwrap().resolved();
+    assert_eq!(resolved["scheme"][0], json!({"name": "a", "set": [], "left-out": "no PAUSE to wait for"}));
+    says(&report(&left_out("'switch.pcf.form=ideal'", "no"), &[]), &["did you mean \"pfc\"?"]);
+    says(&report(&left_out("", ""), &[]), &["scheme.a.left-out is empty"]);
+}
+
+#[test]
 fn what_a_scheme_sets_is_checked_where_it_stands() {
     let wrong = |set: &str| report(&with(&format!("[[scheme]]\nname = \"a\"\nset = [{set}]\n")), &[]);
     says(&wrong("'switch.pcf.form=ideal'"), &["did you mean \"pfc\"?", "test.toml:16:16"]);

@@ -15,4 +15,8 @@ pub struct Scheme {
     /// What it changes, as texts of `--set`: `["switch.detector.kind=tcd", "cc.dcqcn.alpha-initial=1.2"]`. Default nothing.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Why the scheme makes no sense and is not run: a sentence that stands in its place in comparisons. Default it is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub left_out: Option<String>,
 }

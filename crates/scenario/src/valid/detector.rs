@@ -5,11 +5,11 @@ use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span};
 
 use super::lanes::Lanes;
-use super::{Context, cc, combined, mtu, user};
+use super::{Context, cc, combined, is_put, mtu, user};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
 use crate::scenario::Scenario;
-use crate::settings::{DetectorKind, FlowControl, Kinds, Returned, Settings, ThresholdKind};
+use crate::settings::{DetectorKind, FlowControl, Kinds, OnOverflow, Returned, Settings, ThresholdKind};
 
 /// Congestion degree where credits come back at once and nothing else is given. The TCD paper is silent about such credits;
 /// this is what it recommends in general (§4.2).
@@ -88,6 +88,7 @@ pub(super) fn detectors(
     if detector.kind == DetectorKind::Custom {
         user::detector(context)?;
     }
+    without_flow_control(context);
     let mut detectors = Vec::with_capacity(network.nodes().len());
     for node in 0..network.nodes().len() as u32 {
         let ports = if network.is_switch(node) { network.ports(node) } else { &[] };
@@ -105,6 +106,31 @@ pub(super) fn detectors(
         }
     }
     Some(detectors)
+}
+
+/// What detection means where nothing holds a port back, and where a port drops packets before it marks them.
+fn without_flow_control(context: &mut Context<'_>) {
+    let settings = context.settings;
+    let (switch, detector) = (&settings.switch, &settings.switch.detector);
+    let pairs = (0..settings.traffic.len()).any(|index| !is_put(settings, index));
+    if switch.flow_control != FlowControl::None || !pairs {
+        return;
+    }
+    if detector.kind == DetectorKind::Tcd {
+        let message = "switch.detector.kind = \"tcd\": without flow control no port is ever OFF, so TCD never says UE and marks CE as \
+                       \"red\" does";
+        context.caveat(Code::TcdWithoutOff, "switch.detector.kind", message.to_owned());
+    }
+    let marks = matches!(detector.kind, DetectorKind::Tcd | DetectorKind::Red);
+    let room = switch.port_buffer;
+    if marks && switch.overflow == OnOverflow::Drop && detector.kmax > room {
+        let never = if detector.kmin >= room { "no packet is marked" } else { "none is marked for certain" };
+        let message = format!(
+            "switch.detector.kmax = {} is more than switch.port-buffer = {room}: {never} before packets are dropped",
+            detector.kmax
+        );
+        context.caveat(Code::DropsBeforeMarks, "switch.detector.kmax", message);
+    }
 }
 
 fn facts(settings: &Settings, port: &Port, lanes: &Lanes) -> PortFacts {

@@ -248,11 +248,11 @@ def test_what_is_left_out_of_gpcnet_is_told() -> None:
     assert "left out" not in "\n".join(gpcnet_profile.lines(gpcnet_scene.ENTRY))
 
 
-def test_channels_between_ranks_have_throughput_but_no_completion_time(results: Results) -> None:
+def test_channels_between_ranks_have_goodput_but_no_completion_time(results: Results) -> None:
     (row,) = measures.by_traffic(results).to_dicts()
     assert (row["finite"], row["finished"], row["mean_fct_ps"], row["p99_slowdown"]) == (0, None, None, None)
     # 10 channels that got 2048 B across in 2 ms.
-    assert row["throughput_bps"] == pytest.approx(10 * 2048 * 8 / 2e-3)
+    assert row["goodput_bps"] == pytest.approx(10 * 2048 * 8 / 2e-3)
     assert slowdown.flows(results).is_empty()
     values = scheme_measures.outcomes({"PFT": [results]}).traffic["gpcnet"]["PFT"]
     assert "finished" not in values

@@ -154,7 +154,7 @@ def test_compare_has_no_completion_times_of_channels(small: str, capsys: pytest.
     assert main(["compare", small, "--seeds", "1", "--set", "traffic.g.rings=1", "--out", "out"]) == Exit.OK
     told = capsys.readouterr().out
     assert "no flow has an end, so there is no slowdown to compare" in told
-    assert "throughput" in told
+    assert "goodput" in told
     assert "p99 slowdown" not in told
 
 

@@ -20,10 +20,10 @@ def test_traffic_is_summed_over_its_flows_in_the_order_of_the_scenario(tcd_run: 
     assert (rows[0]["ce_packets"], rows[0]["ue_packets"]) == (10, 5)
 
 
-def test_throughput_is_payload_over_first_start_to_last_finish_or_the_end_of_the_run(tcd_run: Results) -> None:
+def test_goodput_is_payload_over_first_start_to_last_finish_or_the_end_of_the_run(tcd_run: Results) -> None:
     rows = measures.by_traffic(tcd_run).to_dicts()
-    assert rows[2]["throughput_bps"] == 128_000 * 8 / 1e-3  # from 0 to 1 ms
-    assert rows[0]["throughput_bps"] == 100_000 * 8 / 1.5e-3  # endless: until 1.5 ms
+    assert rows[2]["goodput_bps"] == 128_000 * 8 / 1e-3  # from 0 to 1 ms
+    assert rows[0]["goodput_bps"] == 100_000 * 8 / 1.5e-3  # endless: until 1.5 ms
 
 
 def test_the_99th_percentile_is_the_smallest_slowdown_that_99_percent_do_not_exceed(tcd_run: Results) -> None:

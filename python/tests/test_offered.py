@@ -80,7 +80,7 @@ def test_every_command_that_shows_arrivals_tells_their_load(
     assert main(["compare", "two.toml", "--over", "traffic.web.load=0.5", "--seeds", "2"]) == Exit.OK
     shown = capsys.readouterr().out
     assert "web at traffic.web.load=0.5: the arrivals" in shown
-    # What throughput is stands wherever it does.
+    # What goodput is stands wherever it does.
     assert "first start to its last finish" in " ".join(shown.split())
     more = ["--measure", "offered_load", "--measure", "asked_load", "--json"]
     assert main(["compare", "two.toml", "--over", "traffic.web.load=0.5", "--seeds", "1", *more]) == Exit.OK

@@ -82,7 +82,7 @@ def test_a_comparison_shows_puts_within_the_window(results: Results, tmp_path: P
     found = scheme_measures.outcomes({"opt": [results], "dack": [results]}, SECOND_HALF)
     assert found.network["opt"]["goodput_percent"].mean == pytest.approx(50)
     # The entry is the only one of PUTs.
-    assert found.traffic["put"]["opt"]["throughput_bps"].mean == pytest.approx(40e9)
+    assert found.traffic["put"]["opt"]["goodput_bps"].mean == pytest.approx(40e9)
     assert found.totals()["goodput_bps"].to_list() == pytest.approx([40e9, 40e9])
     # No port was OFF, nothing was marked: the network has no table.
     titles = [str(made.title).partition(" under")[0] for made in scheme_tables.tables(found)]

@@ -75,7 +75,7 @@ def test_the_faster_link_and_the_smaller_flow_are_found(here: Path, capsys: pyte
 
 
 def test_what_is_to_be_large_becomes_large(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sweep_scene.write(here, TUNE.replace("mean_fct_ps", "throughput_bps"))
+    sweep_scene.write(here, TUNE.replace("mean_fct_ps", "goodput_bps"))
     told = _tuned(capsys)
     assert told["goal"] == "maximize"
     assert told["best"]["values"]["topology.rate"] == "100Gbps"

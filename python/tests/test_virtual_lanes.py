@@ -66,7 +66,7 @@ def column(table: Table, heading: str) -> list[str]:
 
 
 def test_lanes_with_weights_of_32_and_96_blocks_share_the_link_one_to_three(lanes: Results) -> None:
-    rates = dict(measures.by_traffic(lanes).select("traffic", "throughput_bps").iter_rows())
+    rates = dict(measures.by_traffic(lanes).select("traffic", "goodput_bps").iter_rows())
     assert rates["bulk"] == pytest.approx(8e9, rel=0.01)
     assert rates["quick"] == pytest.approx(24e9, rel=0.01)
 

@@ -10,6 +10,7 @@ const SHORT: Record<string, string[]> = {
   "isolation-and-tcd-one-tree.toml": ["run.until=300us"],
   "isolation-and-tcd.toml": ["run.until=300us"],
   "isolation.toml": ["run.until=200us"],
+  "lossless-or-not.toml": ["run.until=150us"],
   "lossy-or-lossless.toml": ["run.until=150us"],
   "mpi-io.toml": ["run.until=300us"],
 };

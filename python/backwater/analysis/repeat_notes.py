@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backwater.analysis import puts
 from backwater.common import quantities
+from backwater.common.codes import Remark
 from backwater.common.late import pl
 from backwater.results import Results
 
@@ -11,7 +12,7 @@ from backwater.results import Results
 _COUNTED = ("resent_packets", "duplicate_packets", "dropped_packets", "nacks", "timeouts", "failed")
 
 
-def of(results: Results) -> list[str]:
+def of(results: Results) -> list[str | Remark]:
     """The line, and one about queue pairs in error; none if nothing was sent again and nobody waited in vain."""
     flows = results.flows
     if "failed" not in flows.collect_schema().names():
@@ -19,7 +20,7 @@ def of(results: Results) -> list[str]:
     others = ~pl.col("traffic").cast(pl.String).is_in(puts.entries(results))
     sums = flows.filter(others).select(pl.col(*_COUNTED).sum()).collect().row(0)
     resent, twice, discarded, nacks, timeouts, failed = (int(number or 0) for number in sums)
-    lines = []
+    lines: list[str | Remark] = []
     if resent or nacks or timeouts:
         parts = [
             f"{quantities.count(resent)} packets sent again",
@@ -31,9 +32,9 @@ def of(results: Results) -> list[str]:
         lines.append("queue pairs: " + ", ".join(parts))
     if failed:
         never = (
-            "1 is in error, and its flow never ends"
+            "1 queue pair is in error, and its flow never ends"
             if failed == 1
-            else (f"{quantities.count(failed)} are in error, and their flows never end")
+            else f"{quantities.count(failed)} queue pairs are in error, and their flows never end"
         )
-        lines.append(f"queue pairs: {never}: no ACK came after the last retry")
+        lines.append(Remark("note", "failed-pairs", f"{never}: no ACK came after the last retry"))
     return lines

@@ -1,4 +1,4 @@
-"""What schemes do to the same traffic: throughput, FCT, marks and BECNs of each entry, PAUSEs and isolation of all."""
+"""What schemes do to the same traffic: goodput, FCT, marks and BECNs of each entry, PAUSEs and isolation of all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backwater.analysis import puts
+from backwater.analysis.blame import NEEDED, Blame
 from backwater.common.late import pl
 from backwater.common.statistics import Estimate, estimate
 from backwater.errors import UsageError
@@ -22,12 +23,14 @@ Values = dict[str, float | None]
 
 #: Of each traffic entry.
 OF_TRAFFIC = named(
-    "application_ps finished throughput_bps median_fct_ps p99_fct_ps p99_slowdown ce_percent ue_percent becns"
+    "application_ps finished goodput_bps median_fct_ps p99_fct_ps p99_slowdown ce_percent ue_percent becns"
 )
 #: What takes the place of a percentile of too few flows (:mod:`backwater.common.percentiles`), and of how many it is.
 EXTREMES = named("max_fct_ps max_slowdown timed")
 #: What only flows with ends have.
 _OF_ENDS = ("finished", "median_fct_ps", "p99_fct_ps", "p99_slowdown", "max_fct_ps", "max_slowdown")
+#: Of each traffic entry whose queue pairs send again what is lost.
+OF_LOSSES = named("unfinished failed resent_packets duplicate_packets dropped_packets nacks timeouts")
 #: Of PUT streams and the receive queues of hosts.
 OF_PUTS = named(
     "goodput_bps goodput_percent resent_packets resent_percent target_drops switch_drops nacks dacks "
@@ -60,6 +63,8 @@ class Outcomes:
     #: What there is of PUT streams and receive queues.
     puts: Sequence[Measure]
     seeds: int
+    #: What there is of what was lost and sent again, of each traffic entry.
+    losses: Sequence[Measure] = ()
     window: Window | None = None
     #: The schemes whose switches isolate as ICI+ does.
     guided: Sequence[str] = ()
@@ -74,7 +79,7 @@ class Outcomes:
         Percentiles of too few flows are null.
         """
         rows = [
-            {"traffic": name, "scheme": scheme} | _columns((*OF_TRAFFIC, *EXTREMES), values)
+            {"traffic": name, "scheme": scheme} | _columns((*OF_TRAFFIC, *EXTREMES, *self.losses), values)
             for name, by_scheme in self.traffic.items()
             for scheme, values in by_scheme.items()
         ]
@@ -99,7 +104,7 @@ def _columns(quantities: Sequence[Measure], values: Mapping[str, Estimate]) -> d
 def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     """Measure runs of several schemes.
 
-    Throughput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what
+    Goodput is that from an entry's first start to its last finish (or the run's end), or, with a `window`, what
     arrived within it; so are all numbers of PUT streams. Raises UsageError for a window that cannot be measured.
     """
     entries = {scheme: [_entries(run, window) for run in seeds] for scheme, seeds in runs.items()}
@@ -108,10 +113,14 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     known = {key for seeds in totals.values() for seed in seeds for key, value in seed.items() if value is not None}
     lanes = sorted((int(key.removeprefix("pauses_")) for key in known if key.startswith("pauses_")), reverse=True)
     for found in (seed for seeds in totals.values() for seed in seeds):
-        found |= {lane.name: found.get(lane.name, 0) for lane in map(pauses, lanes)}
+        # Where nothing could hold a port back there is nothing to count.
+        none = 0 if found["paused_ps"] is not None else None
+        found |= {lane.name: found.get(lane.name, none) for lane in map(pauses, lanes)}
     apart = [one for one in CATALOGUE.values() if one.scope in ("isolation", "throttles")]
     held_by = _held_by(runs)
-    shown = [*named("ce_marks becns"), *(pauses(lane, held_by) for lane in lanes), CATALOGUE["paused_ps"], *apart]
+    losses = [one for one in OF_LOSSES if any(one.name in of for seeds in entries.values() for of in seeds[0].values())]
+    shown = [*named("ce_marks becns"), *(pauses(lane, held_by) for lane in lanes), CATALOGUE["paused_ps"]]
+    shown += [*named("victims sent_bytes useful_percent"), *(named("switch_drops") if losses else ()), *apart]
     return Outcomes(
         {
             name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
@@ -119,8 +128,9 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         },
         {scheme: _over_seeds(seeds) for scheme, seeds in totals.items()},
         [one for one in shown if one.name in known],
-        [one for one in OF_PUTS if one.name in known],
+        [one for one in OF_PUTS if one.name in known and one not in shown],
         len(next(iter(runs.values()))),
+        losses,
         window,
         [scheme for scheme, seeds in runs.items() if measures.isolation(seeds[0].meta["scenario"]) == "ici-plus"],
         held_by,
@@ -139,18 +149,19 @@ def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
 
 
 def _entries(run: Results, window: Window | None) -> dict[str, Values]:
-    names = [one.name for one in (*OF_TRAFFIC, *EXTREMES)]
+    wanted = (*OF_TRAFFIC, *EXTREMES, *(OF_LOSSES if measures.repeats(run.meta["scenario"]) else ()))
+    names = [one.name for one in wanted]
     rates = {} if window is None else _within(run, window)
     unseen = 0.0 if window is None or run.has("delivered") else None
     applications = measures.application_times(run)
     found: dict[str, Values] = {}
-    for row in measures.of_traffic(run, (*named("finite"), *OF_TRAFFIC, *EXTREMES)).to_dicts():
+    for row in measures.of_traffic(run, (*named("finite"), *wanted)).to_dicts():
         traffic = row["traffic"]
         if not row["finite"]:
             # Flows without ends have no times, whatever they took to stop.
             row |= dict.fromkeys(_OF_ENDS) | {"timed": 0}
         if window is not None:
-            row["throughput_bps"] = rates.get(traffic, unseen)
+            row["goodput_bps"] = rates.get(traffic, unseen)
         found[traffic] = {name: row.get(name) for name in names} | {"application_ps": applications.get(traffic)}
     return found
 
@@ -176,14 +187,31 @@ def _within(run: Results, window: Window) -> dict[str, float]:
     return {str(name): float(value) for name, value in found.rows()}
 
 
+def _holds(run: Results) -> bool:
+    """Whether flow control, or a throttle, can hold a port back."""
+    scenario = run.meta["scenario"]
+    return bool(scenario.get("switch", {}).get("flow-control") != "none" or measures.throttle(scenario)[0] != "none")
+
+
+def _victims(run: Results) -> float | None:
+    """Flows that lost time behind held ports and fed no root; None where that was not recorded, or nothing holds."""
+    if not _holds(run) or not all(run.has(table) for table in NEEDED):
+        return None
+    return float(Blame(run).flows.filter(pl.col("verdict") == "victim").height)
+
+
 def _totals(run: Results, window: Window | None) -> Values:
     ports = run.ports.select(pl.col("ce_marks", "ue_marks", "paused_ps").sum()).collect().to_dicts()[0]
     lanes = run.ports.group_by("priority").agg(pl.col("pauses").sum()).filter(pl.col("pauses") > 0).collect()
     found: Values = {
         "ce_marks": ports["ce_marks"],
         "becns": run.flows.select((pl.col("cnps_ce") + pl.col("cnps_ue")).sum()).collect().item(),
-        "paused_ps": ports["paused_ps"],
+        "paused_ps": ports["paused_ps"] if _holds(run) else None,
+        "victims": _victims(run),
     }
+    if measures.repeats(run.meta["scenario"]):
+        found |= measures.on_the_wire(run)
+        found["switch_drops"] = run.ports.select(pl.col("dropped_packets").sum()).collect().item()
     found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
     if measures.isolation(run.meta["scenario"]) != "none" and run.has("switches"):
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}

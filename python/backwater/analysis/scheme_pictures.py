@@ -111,9 +111,9 @@ def _of_entry(
         panels.append((f"{name}: application done after", [of("application_ps")], time_unit, time))
     slowdown = "p99_slowdown" if any(of("p99_slowdown").values()) else "max_slowdown"
     if windowed or not arrives or not any(of(slowdown).values()):
-        rate, rate_unit = _scale(of("throughput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
-        aside = "" if windowed else f", {CATALOGUE['throughput_bps'].aside}"
-        panels.append((f"{name}: throughput", [of("throughput_bps")], f"{rate_unit}{aside}", rate))
+        rate, rate_unit = _scale(of("goodput_bps"), ((1e9, "Gbps"), (1e6, "Mbps"), (1, "bps")))
+        aside = "" if windowed else f", {CATALOGUE['goodput_bps'].aside}"
+        panels.append((f"{name}: goodput", [of("goodput_bps")], f"{rate_unit}{aside}", rate))
     if any(of("p99_slowdown").values()) or (arrives and any(of(slowdown).values())):
         panels.append((f"{name}: {CATALOGUE[slowdown].title}", [of(slowdown)], _SLOWDOWN, 1))
     panels.append((f"{name}: packets with CE", [of("ce_percent")], "%", 1))

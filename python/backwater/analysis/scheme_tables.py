@@ -20,7 +20,7 @@ Means = Mapping[str, Estimate]
 Row = tuple[tuple[str, ...], Means]
 
 #: Of a traffic entry it is told also if it is zero under all schemes.
-_ALWAYS = frozenset(("finished", "throughput_bps"))
+_ALWAYS = frozenset(("finished", "goodput_bps"))
 #: Of PUTs, what stands in the first of two tables: what they got across, and how even.
 _GOT = frozenset(("goodput_bps", "goodput_percent", "resent_packets", "resent_percent", "difference_percent", "jain"))
 
@@ -38,9 +38,10 @@ def tables(found: Outcomes) -> list[Table]:
     of_acks = "Drops, ACKs and receive queues" if any(one.name == "target_drops" for one in rest) else "Receive queues"
     parts = [
         ("Traffic", _rows(found.traffic), OF_TRAFFIC, _of_traffic(found)),
+        ("What was lost and sent again", _rows(found.traffic), found.losses, _NOTES),
         ("Network", schemes, found.quantities, _NOTES | {"paused_ps": _of_holds(*found.held_by)}),
         ("PUTs", schemes, got, _NOTES),
-        (of_acks, schemes, rest, _NOTES),
+        (of_acks, schemes, rest, _NOTES | {"nacks": _ACKS}),
     ]
     made: list[Table] = []
     for title, rows, quantities, notes in parts:
@@ -118,7 +119,7 @@ def _of_traffic(found: Outcomes) -> dict[str, str]:
     marks = "CE, UE: share of the packets that arrived with it"
     return {
         "application_ps": "application: done after, from the start of its traffic entry to its last message",
-        "throughput_bps": _throughput(found),
+        "goodput_bps": _goodput(found),
         "median_fct_ps": fct,
         "p99_fct_ps": fct,
         "ce_percent": marks,
@@ -136,6 +137,10 @@ _ACKS = (
     "NACKs, DACKs, marked IACKs: those that took effect; a DACK repeats a number, under DACK because the receive queue "
     "is too full, which a mark says as well, and under every policy where a PUT came twice"
 )
+_UNFINISHED = (
+    "unfinished: flows with an end that they did not come to, which FCT and slowdown are without; failed: those whose "
+    "queue pair is in error after its last retry"
+)
 #: What columns of the other tables mean.
 _NOTES = {
     "allocations": "isolated: entries of congested-flow tables; refused: no slot was free; CIMs: messages upstream",
@@ -145,7 +150,12 @@ _NOTES = {
     ),
     "goodput_bps": "goodput: payload that targets accepted; of the link: of the links to the targets",
     "target_drops": "dropped by hosts: arrivals for which there was no room, or out of order",
-    "nacks": _ACKS,
+    "unfinished": _UNFINISHED,
+    "dropped_packets": "dropped: what receivers did not take, out of order; dropped by switches is apart",
+    "useful_percent": (
+        "useful: payload that hosts got, each byte once, of all bytes that hosts sent, with headers and ACKs"
+    ),
+    "victims": "victims: flows that lost time behind held ports and fed no root; - where nothing can hold a port",
     "dacks": _ACKS,
     "difference_percent": "largest difference of two initiators of a host: of what it accepted, as a share of its link",
     "jain": "Jain: index of what the initiators of a host got across, 1 if all got the same",
@@ -185,11 +195,11 @@ def _why(found: Outcomes, same: Sequence[str]) -> str:
     return f": {quiet[0]} marks flows that a full table refused or that stay isolated for long, and there were none"
 
 
-def _throughput(found: Outcomes) -> str:
+def _goodput(found: Outcomes) -> str:
     if found.window is None:
-        return CATALOGUE["throughput_bps"].footnote
+        return CATALOGUE["goodput_bps"].footnote
     start, end = map(quantity.time, found.window)
-    return f"throughput: payload that arrived from {start} to {end}"
+    return f"goodput: payload that arrived from {start} to {end}, each byte once"
 
 
 def _cells(quantities: Sequence[Measure], values: Means) -> list[str]:

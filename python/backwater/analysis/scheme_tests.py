@@ -14,7 +14,7 @@ from backwater.results.catalogue import CATALOGUE
 #: What is compared of a traffic entry if the user does not say: the fewer, the less chance can do.
 _OF_FLOWS = ("mean_slowdown", "p99_slowdown")
 _OF_APPLICATIONS = ("application_ps",)
-_OF_OTHERS = ("throughput_bps",)
+_OF_OTHERS = ("goodput_bps",)
 
 
 @dataclass(frozen=True)

@@ -19,24 +19,24 @@ from backwater.results.catalogue import CATALOGUE, Measure, named
 
 
 def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
-    """Per traffic entry and run: flows, packets, CE, UE, throughput; of PUTs what was sent again and dropped."""
-    of_puts = any(measures.has_puts(run.meta["scenario"]) for run in runs.values())
-    counts = ("flows", "finished", "packets", *(("resent", "dropped") if of_puts else ()), "CE", "UE")
+    """Per traffic entry and run: flows, packets, CE, UE, goodput; also resent and dropped, if anything may be."""
+    again = any(measures.sends_again(run.meta["scenario"]) for run in runs.values())
+    counts = ("flows", "finished", "packets", *(("resent", "dropped") if again else ()), "CE", "UE")
     words = ["traffic", *(["run"] if len(runs) > 1 else [])]
-    table = terminal.table(title, words, (*counts, "throughput", "mean FCT", "p99 slowdown"))
+    table = terminal.table(title, words, (*counts, "goodput", "mean FCT", "p99 slowdown"))
     frames = {name: measures.by_traffic(run).to_dicts() for name, run in runs.items()}
     for rows in zip(*frames.values(), strict=True):
         for name, row in zip(frames, rows, strict=True):
             label = [name] if len(runs) > 1 else []
-            table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row, of_puts))
+            table.add_row(row["traffic"] if name == next(iter(frames)) else "", *label, *_traffic_cells(row, again))
     supplied = sorted({name for run in runs.values() for name in measures.supplied(run.meta["scenario"])})
     programs = sorted({name for run in runs.values() for name in measures.programs(run.meta["scenario"])})
     storing = sorted({name for run in runs.values() for name in measures.storing(run.meta["scenario"])})
     _footnote(
         table,
         [
-            CATALOGUE["throughput_bps"].footnote,
-            _DROPPED if of_puts else "",
+            CATALOGUE["goodput_bps"].footnote,
+            _DROPPED if again else "",
             f"{', '.join(storing)}: {STORED}" if storing else "",
             _of_supplies(supplied),
             f"{', '.join(programs)}: flows are channels between ranks, which have no end" if programs else "",
@@ -48,7 +48,7 @@ def traffic_table(runs: Mapping[str, Results], title: str = "Traffic") -> Table:
 
 
 _DROPPED = (
-    "resent: packets that initiators sent again; dropped: arrivals that targets did not accept, no room or out of order"
+    "resent: packets that sources sent again; dropped: arrivals that receivers did not take, no room or out of order"
 )
 #: What FCT and slowdown of storage leave out.
 STORED = "FCT and slowdown are of what is written and read, without answers and questions of 1 B"
@@ -80,12 +80,12 @@ def _of_the_finished(rows: Sequence[Mapping[str, Any]], run: str = "") -> str:
     return f"{run + ': ' if run else ''}FCT and slowdown of the {done} of {finite} flows that finished"
 
 
-def _traffic_cells(row: Mapping[str, Any], of_puts: bool) -> list[str]:
-    more = ("resent_packets", "dropped_packets") if of_puts else ()
+def _traffic_cells(row: Mapping[str, Any], again: bool) -> list[str]:
+    more = ("resent_packets", "dropped_packets") if again else ()
     counts = (row.get(key) for key in ("flows", "finished", "packets", *more, "ce_packets", "ue_packets"))
     return [
         *(_or_dash(count, quantities.count) for count in counts),
-        _or_dash(row["throughput_bps"], quantities.rate),
+        _or_dash(row["goodput_bps"], quantities.rate),
         _or_dash(row["mean_fct_ps"], quantities.time),
         _p99(row),
     ]
@@ -237,10 +237,10 @@ def _ports_in_use(results: Results) -> pl.DataFrame:
 
 def over_seeds(runs: Sequence[Results]) -> Sequence[Measure]:
     """What of these runs is averaged."""
-    of_puts = any(measures.has_puts(run.meta["scenario"]) for run in runs)
+    again = any(measures.sends_again(run.meta["scenario"]) for run in runs)
     return (
-        *(named("resent_packets dropped_packets") if of_puts else ()),
-        *named("ce_packets ue_packets throughput_bps mean_fct_ps p99_slowdown"),
+        *(named("resent_packets dropped_packets") if again else ()),
+        *named("ce_packets ue_packets goodput_bps mean_fct_ps p99_slowdown"),
     )
 
 
@@ -287,7 +287,7 @@ def seeds_table(runs: Sequence[Results]) -> Table:
     _footnote(
         table,
         [
-            CATALOGUE["throughput_bps"].footnote,
+            CATALOGUE["goodput_bps"].footnote,
             f"{unfinished}, all seeds together" if unfinished else "",
             f"{mark_scores.ROW}: {mark_scores.note(complete)}" if scored else "",
             _too_few(row for rows in frames for row in rows),

@@ -30,7 +30,7 @@ class Results(Folder):
 
     @property
     def summary(self) -> pl.DataFrame:
-        """One row per traffic entry: flows, packets, marks, throughput, FCT, slowdown."""
+        """One row per traffic entry: flows, packets, marks, goodput, FCT, slowdown."""
         return measures.by_traffic(self)
 
     def blame(self) -> Blame:

@@ -93,7 +93,7 @@ class Runs:
 
     @property
     def summary(self) -> pl.DataFrame:
-        """One row per run and traffic entry: flows, marks, throughput, FCT, slowdown."""
+        """One row per run and traffic entry: flows, marks, goodput, FCT, slowdown."""
         frames = [
             run.summary.select(*(pl.lit(value).alias(key) for key, value in labels.items()), pl.all())
             for run, labels in zip(self.results, self.labels, strict=True)

@@ -94,6 +94,13 @@ _OF_COMMANDS = (
         "Raise run.until, or leave it out: then the run ends with its last flow.",
     ),
     Code(
+        "failed-pairs",
+        "note",
+        "Queue pairs are in error after their last retry: their flows never end.",
+        "They have no FCT and no slowdown. Percentiles are of the flows that finished, and so too good.",
+        "Look at how many failed beside every percentile; raise retries or timeouts of [transport].",
+    ),
+    Code(
         "drawn-load",
         "note",
         "Poisson arrivals offered another load than the one asked for, by more than 3 %.",

@@ -17,7 +17,7 @@ MEASURES = {name: one for name, one in CATALOGUE.items() if one.meaning}
 #: What tables have if a sweep does not say.
 DEFAULT = (
     "finished",
-    "throughput_bps",
+    "goodput_bps",
     "mean_fct_ps",
     "p99_slowdown",
     "max_slowdown",
@@ -26,8 +26,9 @@ DEFAULT = (
     "pauses",
     "paused_ps",
 )
-#: What they have as well where there are PUTs.
-OF_PUTS = ("resent_packets", "dropped_packets")
+#: What they have as well where PUTs or queue pairs send again what is lost, and what only queue pairs tell of that.
+OF_REPEATS = ("resent_packets", "dropped_packets")
+OF_PAIRS = ("failed", "duplicate_packets", "nacks", "timeouts")
 #: Columns that tables have besides those of the axes, which therefore cannot be called so.
 TAKEN = ("scheme", "seed", "traffic", "digest", "status", "caveats", "seeds", *MEASURES)
 
@@ -52,12 +53,14 @@ def of(results: Results) -> list[dict[str, Any]]:
     ports = results.ports.select(
         pl.col("pauses").sum(), pl.col("paused_ps").sum(), pl.col("peak_queue_bytes").max()
     ).collect()
-    run = {**ports.row(0, named=True), "sim_time_ps": measures.end_ps(results)}
+    run = {**ports.row(0, named=True), "sim_time_ps": measures.end_ps(results), **measures.on_the_wire(results)}
     applications = measures.application_times(results)
     rows = []
     loads = offered.loads(results)
-    puts = measures.has_puts(results.meta["scenario"])
-    known = [one for name, one in MEASURES.items() if puts or name not in OF_PUTS]
+    scenario = results.meta["scenario"]
+    again, pairs = measures.sends_again(scenario), measures.repeats(scenario)
+    unknown = (*(() if again else OF_REPEATS), *(() if pairs else OF_PAIRS))
+    known = [one for name, one in MEASURES.items() if name not in unknown]
     for row in measures.of_traffic(results, known).iter_rows(named=True):
         every = {**row, **run, "application_ps": applications.get(row["traffic"])}
         if (load := loads.get(row["traffic"])) is not None:

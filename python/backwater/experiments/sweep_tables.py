@@ -21,7 +21,7 @@ from backwater.common.statistics import with_interval as told
 from backwater.experiments import axis_values
 from backwater.experiments.executor import Job
 from backwater.experiments.plan import Plan
-from backwater.experiments.sweep_measures import DEFAULT, MEASURES, OF_PUTS, TAKEN
+from backwater.experiments.sweep_measures import DEFAULT, MEASURES, OF_REPEATS, TAKEN
 from backwater.experiments.toml_document import shown
 
 
@@ -31,8 +31,8 @@ def of(plan: Plan, jobs: Sequence[Job], rows: Iterable[Sequence[Mapping[str, Any
     A run that failed has one row, without measures, whose `status` is "failed".
     """
     rows = list(rows)
-    puts = plan.measures == DEFAULT and any(row.get(OF_PUTS[0]) is not None for of_run in rows for row in of_run)
-    measures = (*plan.measures, *(OF_PUTS if puts else ()))
+    again = plan.measures == DEFAULT and any(row.get(OF_REPEATS[0]) is not None for of_run in rows for row in of_run)
+    measures = (*plan.measures, *(OF_REPEATS if again else ()))
     found: list[dict[str, Any]] = []
     for job, of_complete in zip(jobs, rows, strict=True):
         known = {

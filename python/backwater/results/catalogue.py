@@ -76,26 +76,35 @@ _MEAN_SLOWDOWN = "Mean of FCT over that of the flow alone in the network."
 _P99_SLOWDOWN = "99th percentile of the slowdown (nearest rank); null of fewer than 100."
 _APPLICATION = "Time of an application or collective from its start; null if it did not end."
 _OFFERED = "Load that Poisson arrivals drew, counted as `traffic.load` is; null of other traffic."
-_RESENT = "Packets that initiators of PUTs sent again; null without PUTs."
-_DROPPED = "Packets of PUTs that targets did not accept, no room or out of order; null without PUTs."
+_NO_REPEATS = "null where nothing is sent again."
+_UNFINISHED = "Flows with an end that they did not come to: FCT and slowdown are without them; null without ends."
+_FAILED = f"Flows whose queue pair is in error after its last retry: they never end; {_NO_REPEATS}"
+_RESENT = f"Packets that sources sent again; {_NO_REPEATS}"
+_TWICE = f"Packets that came to a queue pair which had them; {_NO_REPEATS}"
+_DROPPED = f"Packets that receivers did not take, no room or out of order; {_NO_REPEATS}"
+_NACKS = f"NACKs that came to queue pairs; {_NO_REPEATS}"
+_TIMEOUTS = f"How often queue pairs waited too long for an ACK; {_NO_REPEATS}"
+_SENT = "Bytes that hosts put on the wire: data, headers, what is sent again, ACKs."
+_USEFUL = "Payload that hosts took, each byte once, of the bytes that hosts put on the wire: goodput over throughput."
 _OF_ENTRIES = (
     Measure("flows", "Flows.", None, lambda of: of.count),
     Measure("finite", "", None, lambda of: of.finite),
     Measure(
         "finished", "Flows that finished; null where flows have no end of their own.", _MORE, lambda of: of.finished
     ),
+    Measure("unfinished", _UNFINISHED, _LESS, lambda of: of.unfinished),
     Measure("packets", "Data packets sent.", None, lambda of: of.sum("packets")),
     Measure("ce_packets", "Packets that arrived marked CE (or FECN).", None, lambda of: of.sum("ce_packets"), "CE"),
     Measure("ue_packets", "Packets that arrived marked UE.", None, lambda of: of.sum("ue_packets"), "UE"),
     Measure("received_bytes", "Payload that arrived.", _MORE, lambda of: of.sum("received_bytes")),
     Measure(
-        "throughput_bps",
-        "Payload that arrived, over first start to last finish; of arrivals at a given load the last flow decides it.",
+        "goodput_bps",
+        "Payload that receivers got, each byte once, over first start to last finish, which the last flow decides.",
         _MORE,
-        lambda of: of.throughput,
+        lambda of: of.goodput,
         footnote=(
-            "throughput: payload from an entry's first start to its last finish, or to the end of the run; "
-            "one late flow lowers it"
+            "goodput: payload, each byte once, from an entry's first start to its last finish, or to the end of the "
+            "run; one late flow lowers it"
         ),
         aside="to the last finish",
     ),
@@ -120,13 +129,20 @@ _OF_ENTRIES = (
     Measure("becns", "", None, lambda of: of.sum("cnps_ce") + of.sum("cnps_ue"), "BECNs"),
     Measure("resent_packets", _RESENT, _LESS, lambda of: of.sum("resent_packets"), "resent"),
     Measure("dropped_packets", _DROPPED, _LESS, lambda of: of.sum("dropped_packets"), "dropped"),
+    Measure("duplicate_packets", _TWICE, _LESS, lambda of: of.sum("duplicate_packets"), "came twice"),
+    Measure("nacks", _NACKS, _LESS, lambda of: of.sum("nacks"), "NACKs"),
+    Measure("timeouts", _TIMEOUTS, _LESS, lambda of: of.sum("timeouts")),
+    Measure("failed", _FAILED, _LESS, lambda of: of.sum("failed")),
 )
 _OF_RUNS = (
     Measure("pauses", "How often gates closed: PAUSEs that took effect, or credits that ran out.", _LESS),
     Measure("paused_ps", "Time for which gates were closed, summed over all ports.", _LESS, heading="OFF"),
     Measure("peak_queue_bytes", "Largest egress queue of all ports.", _LESS),
+    Measure("sent_bytes", _SENT, heading="sent by hosts"),
+    Measure("useful_percent", _USEFUL, _MORE, heading="of it useful"),
     Measure("sim_time_ps", "When the run ended."),
     Measure("ce_marks", heading="CE marks"),
+    Measure("victims", heading="victims"),
 )
 #: Of those that `analysis` measures, the headings.
 _OTHERS: dict[str, tuple[Scope, str]] = {
@@ -137,15 +153,12 @@ _OTHERS: dict[str, tuple[Scope, str]] = {
     "throttled_nics": ("throttles", "throttled NICs"),
     "throttled_ps": ("throttles", "throttled"),
     "throttle_held_ps": ("throttles", "held by throttles"),
-    "goodput_bps": ("puts", "goodput"),
     "goodput_percent": ("puts", "of the link"),
     "resent_percent": ("puts", "of all sent"),
     "target_drops": ("puts", "dropped by hosts"),
-    "switch_drops": ("puts", "by switches"),
-    "nacks": ("puts", "NACKs"),
+    "switch_drops": ("puts", "dropped by switches"),
     "dacks": ("puts", "DACKs"),
     "marked_iacks": ("puts", "marked IACKs"),
-    "timeouts": ("puts", "timeouts"),
     "difference_percent": ("puts", "largest difference"),
     "jain": ("puts", "Jain"),
     "receive_peak_bytes": ("puts", "peak receive queue"),

@@ -29,10 +29,11 @@ class Flows:
         self._sized = ~name.is_in([*supplied, *programs])
         self.finite: pl.Expr = pl.when(self._sized).then(pl.col("size_bytes").count()).otherwise(0)
         self.finished: pl.Expr = pl.when(self._sized).then(pl.col("finish_ps").count())
+        self.unfinished: pl.Expr = pl.when(self._sized).then(pl.col("size_bytes").count() - pl.col("finish_ps").count())
         # A channel between ranks has no start of its own.
         start = pl.when(name.is_in(programs)).then(0).otherwise(pl.col("start_ps").min())
         span = pl.col("finish_ps").fill_null(end_ps).max() - start
-        self.throughput: pl.Expr = pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span)
+        self.goodput: pl.Expr = pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span)
 
     def mean(self, column: str) -> pl.Expr:
         """Of flows with ends."""

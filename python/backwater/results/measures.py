@@ -75,6 +75,18 @@ def has_puts(scenario: Mapping[str, Any]) -> bool:
     return any(entry.get("transport") == "put" for entry in senders.of(scenario))
 
 
+def repeats(scenario: Mapping[str, Any]) -> bool:
+    """Whether queue pairs of a resolved scenario send again what is lost."""
+    shared = scenario.get("transport", {}).get("reliability", "none")
+    pairs = (entry for entry in senders.of(scenario) if entry.get("transport") != "put")
+    return any((entry.get("reliability") or shared) != "none" for entry in pairs)
+
+
+def sends_again(scenario: Mapping[str, Any]) -> bool:
+    """Whether PUTs or queue pairs of a resolved scenario do so."""
+    return has_puts(scenario) or repeats(scenario)
+
+
 #: Kinds whose messages depend on each other.
 _APPLICATIONS = ("trace", "bale", "collective")
 
@@ -181,26 +193,26 @@ def timed_flows(results: Results) -> pl.LazyFrame:
     return results.flows.join(messages, on="flow", how="left", maintain_order="left").with_columns(timed).drop("stored")
 
 
-#: What :func:`by_traffic` tells; of a run with PUTs what was sent again and dropped, too.
+#: What :func:`by_traffic` tells; of a run that sends again what is lost, that and what receivers dropped, too.
 _SUMMARY = named(
-    "flows finite finished packets ce_packets ue_packets received_bytes throughput_bps mean_fct_ps "
+    "flows finite finished packets ce_packets ue_packets received_bytes goodput_bps mean_fct_ps "
     "p99_slowdown max_slowdown slowdowns"
 )
-_OF_PUTS = named("resent_packets dropped_packets")
+_OF_REPEATS = named("resent_packets dropped_packets")
 
 
 @lru_cache(maxsize=256)
 def by_traffic(results: Results) -> pl.DataFrame:
     """One row per traffic entry, in the order of the scenario.
 
-    `throughput_bps` is the payload that the entry's flows received over a time: from the first start to the last
+    `goodput_bps` is the payload that the entry's flows received over a time: from the first start to the last
     finish, or to the end of the run if one did not finish. `finite` counts the flows that have an end. Flows of
     supplied sources have none: they are as large as what was sent of the supply, and their FCT would tell nothing. Nor
     have channels between ranks, which count from the start of the run. `p99_slowdown` is null of too few `slowdowns`
-    (:mod:`backwater.common.percentiles`); `max_slowdown` is not. Computed once for each `Results`. Of a run with PUTs
-    there are ``resent_packets`` and ``dropped_packets`` (by targets), too.
+    (:mod:`backwater.common.percentiles`); `max_slowdown` is not. Computed once for each `Results`. Of a run that sends
+    again what is lost there are ``resent_packets`` and ``dropped_packets`` (by receivers), too.
     """
-    return of_traffic(results, (*_SUMMARY, *(_OF_PUTS if has_puts(results.meta["scenario"]) else ())))
+    return of_traffic(results, (*_SUMMARY, *(_OF_REPEATS if sends_again(results.meta["scenario"]) else ())))
 
 
 def of_traffic(results: Results, wanted: Iterable[Measure]) -> pl.DataFrame:
@@ -239,6 +251,22 @@ def data_priorities(results: Results) -> list[int]:
     if isolation(scenario) != "none" and "cfq-priority" in scenario["switch"]["isolation"]:
         found.append(scenario["switch"]["isolation"]["cfq-priority"])
     return sorted({int(priority) for priority in found}) or [busiest_priority(results)]
+
+
+def hosts(results: Results) -> list[int]:
+    """The numbers of the hosts; of runs that do not tell, none."""
+    roles = results.meta.get("network", {}).get("nodes", {}).get("role", [])
+    return [number for number, role in enumerate(roles) if role == "host"]
+
+
+def on_the_wire(results: Results) -> dict[str, float | None]:
+    """`sent_bytes` of all hosts, and `useful_percent`, the payload that hosts took of it; without hosts neither."""
+    numbers = hosts(results)
+    if not numbers:
+        return {}
+    sent = results.ports.filter(pl.col("node_index").is_in(numbers)).select(pl.col("sent_bytes").sum()).collect().item()
+    taken = results.flows.select(pl.col("received_bytes").sum()).collect().item()
+    return {"sent_bytes": float(sent), "useful_percent": 100 * taken / sent if sent else None}
 
 
 def by_port(results: Results, ports: Sequence[str], priority: int) -> pl.DataFrame:

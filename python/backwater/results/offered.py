@@ -12,6 +12,7 @@ from typing import Any
 from backwater.common import quantities
 from backwater.common.codes import Remark
 from backwater.common.late import pl
+from backwater.results import measures
 from backwater.results.folder import Results
 
 #: A load that differs by less from the one that was asked for is that load.
@@ -40,8 +41,7 @@ def loads(results: Results) -> dict[str, Load]:
 
 def host_rates(results: Results) -> dict[int, int]:
     """The rate of each host's link by the number of the host, in bit/s; of runs that do not tell, nothing."""
-    roles = results.meta.get("network", {}).get("nodes", {}).get("role", [])
-    hosts = [number for number, role in enumerate(roles) if role == "host"]
+    hosts = measures.hosts(results)
     ports = results.ports.filter(pl.col("node_index").is_in(hosts)).sort("node_index", "port_index")
     return dict(ports.group_by("node_index").agg(pl.col("rate_bps").first()).collect().iter_rows()) if hosts else {}
 

@@ -33,18 +33,39 @@ def of(scenario: Scenario, overrides: Sequence[str] = (), only: Sequence[str] = 
     """
     listed = scenario.resolve(overrides).get("scheme", [])
     names = [entry["name"] for entry in listed]
+    without = left_out(scenario, overrides)
     for name in only:
         if not names:
             raise UsageError(f"{scenario.origin} lists no schemes, so --scheme {name} means nothing; see [[scheme]]")
         if name not in names:
             raise UsageError(f"{scenario.origin} has no scheme {name!r}; it has {', '.join(names)}")
+        if name in without:
+            raise UsageError(f"{scenario.origin} leaves the scheme {name!r} out: {without[name]}")
     if not names:
         return [Scheme("", scenario, tuple(overrides))]
     entries = {entry["name"]: entry for entry in listed}
-    found = [Scheme(name, scenario, (*entries[name]["set"], *overrides)) for name in dict.fromkeys(only or names)]
+    chosen = dict.fromkeys(name for name in only or names if name not in without)
+    found = [Scheme(name, scenario, (*entries[name]["set"], *overrides)) for name in chosen]
     for scheme in found:
         scenario.resolve(scheme.overrides)
     return found
+
+
+def left_out(scenario: Scenario, overrides: Sequence[str] = ()) -> dict[str, str]:
+    """The schemes of a file that make no sense and are not run, with the reason that it gives."""
+    listed = scenario.resolve(overrides).get("scheme", [])
+    return {entry["name"]: entry["left-out"] for entry in listed if "left-out" in entry}
+
+
+def all_left_out(found: Sequence[Scheme]) -> dict[str, str]:
+    """Those of the files of these schemes, by the name that a table has for them."""
+    scenarios = list({id(scheme.scenario): scheme.scenario for scheme in found}.values())
+    several = len(scenarios) > 1
+    return {
+        f"{scenario.name} {name}" if several else name: why
+        for scenario in scenarios
+        for name, why in left_out(scenario).items()
+    }
 
 
 def told(found: Sequence[Scheme], overrides: Sequence[str]) -> list[str]:

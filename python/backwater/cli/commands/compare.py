@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -57,11 +57,12 @@ def compare(
 ) -> int:
     """Run the same traffic under several schemes and compare what becomes of it.
 
-    Slowdown by flow size, if flows have an end; throughput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if
-    flows are isolated, the tables of those; of PUTs goodput, what is sent again and dropped, and fairness. Refuses
-    schemes whose [topology] or [[traffic]] differ, except in what carries it and who controls the rates, and names the
-    key. Writes compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png (the
-    rest), and the results folders; runs that are done stay done.
+    Slowdown by flow size, if flows have an end; goodput, FCT, marks and BECNs of each traffic entry; PAUSEs and, if
+    flows are isolated, the tables of those; of queue pairs what was lost, sent again and not finished; of PUTs goodput,
+    what is sent again and dropped, and fairness. Refuses schemes whose [topology] or [[traffic]] differ, except in what
+    carries it and who controls the rates, and names the key. Schemes with left-out are told and not run. Writes
+    compare.parquet and compare.png (slowdown), traffic.parquet, network.parquet and schemes.png (the rest), and the
+    results folders; runs that are done stay done.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def compare(
         Cuts between size bins: `10KB,100KB,1MB`. If not given, each size of a few is a bin; else bins have about as
         many flows each, and enough for the percentiles.
     window
-        Count as throughput what arrived from when until when: `0.2ms..1.2ms`, and all of PUTs within it. Needs
+        Count as goodput what arrived from when until when: `0.2ms..1.2ms`, and all of PUTs within it. Needs
         probe.delivered; for PUTs probe.streams.
     over
         Compare at each of several values of a key: `--over traffic.load=0.2,0.4,0.6`. Then each measure is shown over
@@ -153,6 +154,7 @@ def compare(
             root,
             paper,
             measure or (),
+            schemes.all_left_out(found),
             as_json=json_,
         )
         if complete
@@ -224,10 +226,11 @@ def _report(
     root: Path,
     paper: Paper,
     measures: Sequence[str],
+    left_out: Mapping[str, str],
     *,
     as_json: bool,
 ) -> list[str]:
-    """Write and print it; returns the schemes under which no flow finished."""
+    """Write and print it, with the schemes that the file leaves out; returns those under which no flow finished."""
     table = made.table()
     found = scheme_measures.outcomes(made.runs, window)
     idle: list[str] = []
@@ -256,19 +259,21 @@ def _report(
         ]
         told = {"base": made.base, "traffic": made.traffic, "rows": [] if table is None else table.to_dicts()}
         told |= {"entries": found.entries().to_dicts(), "network": found.totals().to_dicts(), "runs": runs}
+        told["left_out"] = [{"scheme": name, "why": why} for name, why in left_out.items()]
         told["tests"] = [one.as_row() for one in tests]
         print(json.dumps(told, indent=2))
         return idle
     console = terminal.stdout()
-    for name, of_scheme in made.runs.items():
-        for caveat in codes.once(caveat for run in of_scheme for caveat in codes.told(run.meta)):
-            console.say(f"{name}: {caveat}")
+    for caveat, names in _caveats(made.runs).items():
+        console.say(f"{', '.join(names)}: {caveat}")
     if table is None:
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:
         console.print(scheme_slowdown.shown(table, len(next(iter(made.runs.values()))), made.base))
     for one in scheme_tables.tables(found):
         console.print(one)
+    for name, why in left_out.items():
+        console.say(f"{name}: left out: {why}")
     for line in scheme_tests.sentences(tests) if found.seeds > 1 else [scheme_tests.of_one_seed()]:
         console.say(line)
     for name, of_scheme in made.runs.items():
@@ -278,6 +283,15 @@ def _report(
         console.say(str(remark))
     console.say(f"written: {', '.join(map(str, files))}; runs: {root / 'runs'}")
     return idle
+
+
+def _caveats(runs: Mapping[str, Sequence[Results]]) -> dict[str, list[str]]:
+    """Each caveat, with the schemes whose runs have it."""
+    found: dict[str, list[str]] = {}
+    for name, of_scheme in runs.items():
+        for caveat in codes.once(caveat for run in of_scheme for caveat in codes.told(run.meta)):
+            found.setdefault(str(caveat), []).append(name)
+    return found
 
 
 def _loads(runs: Sequence[Results]) -> list[Remark]:

@@ -40,7 +40,7 @@ from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario
 
 #: What is compared if neither the command nor the file says.
-_DEFAULT = ("mean_slowdown", "p99_slowdown", "mean_fct_ps", "application_ps", "throughput_bps", "paused_ps")
+_DEFAULT = ("mean_slowdown", "p99_slowdown", "mean_fct_ps", "application_ps", "goodput_bps", "paused_ps")
 #: How many seeds, if neither says.
 _SEEDS = 5
 
@@ -86,10 +86,10 @@ def planned(
 
 
 def _default(plan: Plan) -> tuple[str, ...]:
-    """What is shown if nothing says; of arrivals at a given load no throughput, which the last flow decides."""
+    """What is shown if nothing says; of arrivals at a given load no goodput, which the last flow decides."""
     scenario = plan.scenario.resolve(plan.overrides)
     arrive = not scenario.get("job") and all(one["kind"] == "poisson" for one in scenario.get("traffic", []))
-    return tuple(name for name in _DEFAULT if not (arrive and name == "throughput_bps"))
+    return tuple(name for name in _DEFAULT if not (arrive and name == "goodput_bps"))
 
 
 def _names_a_scenario(file: Path) -> bool:

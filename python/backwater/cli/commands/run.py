@@ -110,6 +110,9 @@ def run(
     )
     for sentence in schemes.told(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
         print(f"note: {sentence}", file=sys.stderr)
+    if not plan.schemes:
+        for name, why in schemes.left_out(plan.scenario, overrides).items():
+            print(f"note: {name} is left out: {why}", file=sys.stderr)
     if estimate:
         return _estimate(plan, jobs, as_json=json_)
     root = out or Path("results")

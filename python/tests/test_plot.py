@@ -51,9 +51,23 @@ def test_a_picture_that_cannot_be_written_leaves_nothing_half_written(tcd_run: R
 def test_schemes_that_are_compared_with_each_other_look_different() -> None:
     for file in (Path(__file__).parents[2] / "scenarios").glob("*.toml"):
         names = [entry["name"] for entry in tomllib.loads(file.read_text(encoding="utf-8")).get("scheme", [])]
-        colours = plot.scheme_colours(names)
+        colours, markers = plot.scheme_colours(names), plot.scheme_markers(names)
+        if len(names) > len(plot.CYCLE):
+            # Variants of a controller have its colour, and a marker of their own.
+            assert len({(colours[name], markers[name]) for name in names}) == len(names)
+            continue
         assert len({(colours[name], plot.is_combined(name)) for name in names}) == len(names)
-        assert len(set(plot.scheme_markers(names).values())) == len(names)
+        assert len(set(markers.values())) == len(names)
+
+
+def test_variants_of_a_controller_have_its_colour_where_colours_are_too_few() -> None:
+    names = [f"{fabric} {cc}" for fabric in ("PFC", "drop", "both") for cc in ("DCQCN", "HPCC", "Swift")]
+    colours, markers = plot.scheme_colours(names), plot.scheme_markers(names)
+    assert [colours[name] for name in names] == [plot.BLUE, plot.VERMILLION, plot.WINE] * 3
+    assert [markers[name] for name in names[::3]] == [markers[name] for name in names[2::3]]
+    assert len(set(markers.values())) == 3
+    # Few enough for colours of their own.
+    assert len(set(plot.scheme_colours(names[:6]).values())) == 6
 
 
 def test_a_kind_of_isolation_looks_like_the_scheme_that_its_paper_calls_so() -> None:

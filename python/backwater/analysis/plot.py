@@ -89,8 +89,23 @@ CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, BLACK, WINE)
 _COLOURS = (*CYCLE, GREY)
 
 
+def _families(names: Sequence[str]) -> dict[str, str]:
+    """Of more schemes than colours what each is a variant of: the last word of its name, if that has a colour."""
+    if len(names) <= len(CYCLE):
+        return {}
+    last = {name: name.rpartition(" ")[2] for name in names}
+    return {name: word for name, word in last.items() if name not in SCHEME_COLOURS and word in SCHEME_COLOURS}
+
+
 def scheme_colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each scheme: its own, or for one that has none the next that is free."""
+    """A colour for each scheme: its own, or for one that has none the next that is free.
+
+    Of more schemes than there are colours, variants of one have its colour; :func:`scheme_markers` tells them apart.
+    """
+    families = _families(names)
+    if families:
+        colours = scheme_colours([*dict.fromkeys(families.get(name, name) for name in names)])
+        return {name: colours[families.get(name, name)] for name in names}
     taken = {SCHEME_COLOURS[name] for name in names if name in SCHEME_COLOURS}
     free = [colour for colour in CYCLE if colour not in taken] or list(CYCLE)
     others = [name for name in names if name not in SCHEME_COLOURS]
@@ -125,6 +140,10 @@ def marker(number: int) -> str:
 
 def scheme_markers(names: Sequence[str]) -> dict[str, str]:
     """A marker for each scheme: that of its colour, so that both tell it in every figure; of the next ones if taken."""
+    families = _families(names)
+    variants = [*dict.fromkeys(name.removesuffix(families[name]) for name in families)]
+    if families.keys() == set(names) and len(variants) <= len(_MARKERS):
+        return {name: _MARKERS[variants.index(name.removesuffix(families[name]))] for name in names}
     colours = scheme_colours(names)
     made: dict[str, str] = {}
     for name in names:

@@ -21,7 +21,7 @@ ByScheme = Mapping[str, Estimate | None]
 
 
 def draw(found: Outcomes, file: Path, *, title: str) -> Path:
-    """A row of panels per traffic entry, one for the network and one for PUTs, each with a bar per scheme.
+    """A row of panels per traffic entry, one for losses, the network and PUTs each; a bar per scheme in each panel.
 
     Panels with nothing but zeros are named below the title and not drawn.
     """
@@ -30,7 +30,7 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
         for name, by_scheme in found.traffic.items()
     ]
     of_puts = [panel for panel in _of_puts(found) if not _is_zero(panel)]
-    every += [_of_network(found), of_puts[:_ROW], of_puts[_ROW:]]
+    every += [_of_losses(found), _of_network(found), of_puts[:_ROW], of_puts[_ROW:]]
     # A row of PUTs, or of a network without PAUSEs, may have nothing to show; that of an entry keeps its place.
     rows = [[panel for panel in row if not _is_zero(panel)] for row in every]
     rows = [row for number, row in enumerate(rows) if row or number < len(found.traffic)]
@@ -76,7 +76,7 @@ _ROW = 3
 #: The unit of panels with a logarithmic axis, which begins with 1.
 _SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
 #: Units of what is counted.
-_COUNTS = ("BECNs", "PAUSEs", "waits for credits", "PAUSEs or waits for credits", "entries", "packets")
+_COUNTS = ("BECNs", "PAUSEs", "waits for credits", "PAUSEs or waits for credits", "entries", "packets", "flows")
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -127,7 +127,7 @@ def _of_network(found: Outcomes) -> list[_Panel]:
 
     lanes = [one.name for one in found.quantities if one.name.startswith("pauses_")]
     numbers = " and ".join(name.removeprefix("pauses_") for name in lanes)
-    paler = f" (paler: {lanes[-1].removeprefix('pauses_')})" if len(lanes) == 2 else ""
+    paler = " (paler)" if len(lanes) == 2 else ""
     panels: list[_Panel] = []
     if lanes:
         what, word = found.held_by
@@ -136,7 +136,22 @@ def _of_network(found: Outcomes) -> list[_Panel]:
     panels.append(("OFF, all ports", [of("paused_ps")], "ms", 1e9))
     names = {one.name for one in found.quantities}
     headings = {"allocations": "flows isolated (entries made)", "refusals": "entries refused"}
-    return panels + [(text, [of(name)], "entries", 1) for name, text in headings.items() if name in names]
+    panels += [(text, [of(name)], "entries", 1) for name, text in headings.items() if name in names]
+    return panels + ([("victims", [of("victims")], "flows", 1)] if "victims" in names else [])
+
+
+def _of_losses(found: Outcomes) -> list[_Panel]:
+    """What switches dropped, what that made sources send again, and how many flows it kept from their end."""
+
+    def of(name: str, key: str) -> ByScheme:
+        return {scheme: values.get(key) for scheme, values in found.traffic[name].items()}
+
+    if not found.losses:
+        return []
+    dropped: ByScheme = {scheme: values.get("switch_drops") for scheme, values in found.network.items()}
+    panels: list[_Panel] = [("dropped by switches", [dropped], "packets", 1)]
+    panels += [(f"{name}: sent again", [of(name, "resent_packets")], "packets", 1) for name in found.traffic]
+    return panels + [(f"{name}: unfinished", [of(name, "unfinished")], "flows", 1) for name in found.traffic]
 
 
 def _of_puts(found: Outcomes) -> list[_Panel]:

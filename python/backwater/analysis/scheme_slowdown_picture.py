@@ -39,7 +39,7 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
         if across == 1:
             made.legend(handles, names, loc="outside upper center", ncols=plot.legend_columns(made, names))
         elif len(names) > scheme_slowdown.FEW:
-            made.legend(handles, names, loc="outside right upper")
+            made.legend(handles, names, loc="outside right center")
         else:
             panels[0].legend()
     return file

@@ -119,7 +119,7 @@ fn without_flow_control(context: &mut Context<'_>) {
     if detector.kind == DetectorKind::Tcd {
         let message = "switch.detector.kind = \"tcd\": without flow control no port is ever OFF, so TCD never says UE and marks CE as \
                        \"red\" does";
-        context.caveat(Code::TcdWithoutOff, "switch.detector.kind", message.to_owned());
+        context.caveat(Code::TcdWithoutOff, "switch.detector.kind", message);
     }
     let marks = matches!(detector.kind, DetectorKind::Tcd | DetectorKind::Red);
     let room = switch.port_buffer;

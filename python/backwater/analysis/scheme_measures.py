@@ -187,15 +187,9 @@ def _within(run: Results, window: Window) -> dict[str, float]:
     return {str(name): float(value) for name, value in found.rows()}
 
 
-def _holds(run: Results) -> bool:
-    """Whether flow control, or a throttle, can hold a port back."""
-    scenario = run.meta["scenario"]
-    return bool(scenario.get("switch", {}).get("flow-control") != "none" or measures.throttle(scenario)[0] != "none")
-
-
 def _victims(run: Results) -> float | None:
     """Flows that lost time behind held ports and fed no root; None where that was not recorded, or nothing holds."""
-    if not _holds(run) or not all(run.has(table) for table in NEEDED):
+    if not measures.holds(run.meta["scenario"]) or not all(run.has(table) for table in NEEDED):
         return None
     return float(Blame(run).flows.filter(pl.col("verdict") == "victim").height)
 
@@ -206,7 +200,7 @@ def _totals(run: Results, window: Window | None) -> Values:
     found: Values = {
         "ce_marks": ports["ce_marks"],
         "becns": run.flows.select((pl.col("cnps_ce") + pl.col("cnps_ue")).sum()).collect().item(),
-        "paused_ps": ports["paused_ps"] if _holds(run) else None,
+        "paused_ps": ports["paused_ps"] if measures.holds(run.meta["scenario"]) else None,
         "victims": _victims(run),
     }
     if measures.repeats(run.meta["scenario"]):

@@ -180,7 +180,7 @@ class Advice(Batch[Cache]):
                 points[place] = Point((), (), self.refused[place])
                 continue
             values = tuple(kinds.get(job.key, {}).get(kind) for job in jobs)
-            pauses = tuple(float(rows[job.key][0]["pauses"]) for job in jobs if job.key in rows)
+            pauses = tuple(float(rows[job.key][0]["pauses"] or 0) for job in jobs if job.key in rows)
             each = {name: tuple(times.get(job.key, {}).get(name) for job in jobs) for name in self.jobs_of}
             points[place] = Point(values, pauses, times=each)
         words, objective = _KINDS[kind]

@@ -54,6 +54,8 @@ def of(results: Results) -> list[dict[str, Any]]:
         pl.col("pauses").sum(), pl.col("paused_ps").sum(), pl.col("peak_queue_bytes").max()
     ).collect()
     run = {**ports.row(0, named=True), "sim_time_ps": measures.end_ps(results), **measures.on_the_wire(results)}
+    if not measures.holds(results.meta["scenario"]):
+        run |= {"pauses": None, "paused_ps": None}
     applications = measures.application_times(results)
     rows = []
     loads = offered.loads(results)

@@ -84,6 +84,8 @@ _TWICE = f"Packets that came to a queue pair which had them; {_NO_REPEATS}"
 _DROPPED = f"Packets that receivers did not take, no room or out of order; {_NO_REPEATS}"
 _NACKS = f"NACKs that came to queue pairs; {_NO_REPEATS}"
 _TIMEOUTS = f"How often queue pairs waited too long for an ACK; {_NO_REPEATS}"
+_PAUSES = "How often gates closed: PAUSEs that took effect, or credits that ran out; null without flow control."
+_PAUSED = "Time for which gates were closed, summed over all ports; null without flow control."
 _SENT = "Bytes that hosts put on the wire: data, headers, what is sent again, ACKs."
 _USEFUL = "Payload that hosts took, each byte once, of the bytes that hosts put on the wire: goodput over throughput."
 _OF_ENTRIES = (
@@ -135,8 +137,8 @@ _OF_ENTRIES = (
     Measure("failed", _FAILED, _LESS, lambda of: of.sum("failed")),
 )
 _OF_RUNS = (
-    Measure("pauses", "How often gates closed: PAUSEs that took effect, or credits that ran out.", _LESS),
-    Measure("paused_ps", "Time for which gates were closed, summed over all ports.", _LESS, heading="OFF"),
+    Measure("pauses", _PAUSES, _LESS),
+    Measure("paused_ps", _PAUSED, _LESS, heading="OFF"),
     Measure("peak_queue_bytes", "Largest egress queue of all ports.", _LESS),
     Measure("sent_bytes", _SENT, heading="sent by hosts"),
     Measure("useful_percent", _USEFUL, _MORE, heading="of it useful"),

@@ -40,6 +40,11 @@ def under_credits(scenario: Mapping[str, Any]) -> bool:
     return bool(scenario.get("switch", {}).get("flow-control") == "credits")
 
 
+def holds(scenario: Mapping[str, Any]) -> bool:
+    """Whether flow control can hold a port back in a resolved scenario: else there is nothing to count."""
+    return bool(scenario.get("switch", {}).get("flow-control") != "none")
+
+
 def supplied(scenario: Mapping[str, Any]) -> list[str]:
     """The traffic entries of a resolved scenario whose flows are as large as what was sent of their supply."""
     return of_kind(scenario, "supply")

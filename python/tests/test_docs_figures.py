@@ -5,6 +5,12 @@ import json
 from pathlib import Path
 from types import ModuleType
 
+import polars as pl
+from backwater import Results
+from backwater.results import measures
+from backwater.results.catalogue import named
+from backwater.scenario import schemes
+from backwater.scenario.scenario import Scenario
 from PIL import Image
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,3 +43,25 @@ def test_the_figure_of_load_balancing_shows_what_its_scenario_does(tmp_path: Pat
         # No flow is lost between the ways: what leaves the leaves is the same.
         assert abs(sum(values["load"]) - sum(found["ecmp"]["load"])) < 0.1
     assert made.draw(found, tmp_path / "x.png").stat().st_size > 10_000
+
+
+def test_the_page_of_lossless_fabrics_says_what_its_scenario_does(tmp_path: Path) -> None:
+    scenario = Scenario.load(DOCS.parent / "scenarios" / "lossless-or-not.toml")
+    (scheme,) = schemes.of(scenario, only=["drop GBN DCQCN"])
+    found = {}
+    for seed in (3, 5):
+        scenario.read((*scheme.overrides, f"run.seed={seed}")).run(tmp_path / str(seed))
+        run = Results(tmp_path / str(seed))
+        drops = run.ports.select(pl.col("dropped_packets").sum()).collect().item()
+        rows = {row["traffic"]: row for row in measures.of_traffic(run, named("p99_slowdown timeouts")).to_dicts()}
+        resent = run.flows.select(pl.col("resent_packets").sum()).collect().item()
+        found[seed] = (
+            drops,
+            resent,
+            round(rows["web-search"]["p99_slowdown"]),
+            sum(r["timeouts"] for r in rows.values()),
+        )
+    page = (DOCS / "showcases" / "lossless.md").read_text(encoding="utf-8")
+    assert found == {3: (2152, 4048, 20, 0), 5: (1681, 5802, 26, 2)}, "run `python docs/showcases/lossless.py` again"
+    for told in ("429, 7 153, 20, 11 949 and 26", "39, 114, 0, 289 and 2", "| 1 681 to 93 914 | 4 048 to 355 236 |"):
+        assert told in page

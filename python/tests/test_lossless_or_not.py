@@ -6,13 +6,14 @@ What is expected follows from arithmetic: what was sent is what was taken, and w
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from backwater import Results
-from backwater.analysis import run_notes, scheme_measures, scheme_tables
+from backwater.analysis import run_notes, scheme_measures, scheme_slowdown, scheme_tables
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import sweep_measures
@@ -198,12 +199,22 @@ def test_a_flow_that_never_ends_is_counted_beside_every_percentile(tmp_path: Pat
     # The first timeout sends again, and so does each of two retries; the next one gives up.
     assert rows["cut"]["timeouts"] == 3
     told = "\n".join(run_notes.of(run))
+    # The other flow's 1 MB, of which hosts sent at least that and 2 MB more: the first try and two that were in vain.
+    assert 0 < float(re.findall(r"; ([0-9.]+) % of the", told)[0]) < 34
     assert "note[failed-pairs]: 1 queue pair is in error" in told
     assert "note[unfinished]: 1 of 2 finite flows" in told
     found = scheme_measures.outcomes({"x": [run]})
     assert [one.name for one in found.losses] == [one.name for one in scheme_measures.OF_LOSSES]
     assert found.traffic["cut"]["x"]["failed"].mean == 1
     assert any("unfinished" in str(one.title) or one.columns for one in scheme_tables.tables(found))
+
+
+def test_a_picture_names_the_schemes_whose_flows_never_finished() -> None:
+    rows = [("all sizes", f"s{number}", number) for number in range(7)] + [("< 1 KB", "s9", 9)]
+    table = pl.DataFrame(rows, schema=["bin", "scheme", "unfinished"], orient="row")
+    told = "; without flows that never finished: 1 of s1, 2 of s2, 3 of s3, 4 of s4, some of 2 more schemes"
+    assert scheme_slowdown.unfinished(table) == told
+    assert scheme_slowdown.unfinished(table.filter(pl.col("unfinished") == 0)) == ""
 
 
 def test_where_nothing_is_sent_again_nothing_is_told_of_it(tcd_run: Results) -> None:

@@ -6,7 +6,7 @@ from backwater.analysis import puts
 from backwater.common import quantities
 from backwater.common.codes import Remark
 from backwater.common.late import pl
-from backwater.results import Results
+from backwater.results import Results, measures
 
 #: What is said of them, in this order.
 _COUNTED = ("resent_packets", "duplicate_packets", "dropped_packets", "nacks", "timeouts", "failed")
@@ -29,7 +29,7 @@ def of(results: Results) -> list[str | Remark]:
             f"{quantities.count(nacks)} NACKs",
             f"{quantities.count(timeouts)} timeouts",
         ]
-        lines.append("queue pairs: " + ", ".join(parts))
+        lines.append("queue pairs: " + ", ".join(parts) + _useful(results))
     if failed:
         never = (
             "1 queue pair is in error, and its flow never ends"
@@ -38,3 +38,14 @@ def of(results: Results) -> list[str | Remark]:
         )
         lines.append(Remark("note", "failed-pairs", f"{never}: no ACK came after the last retry"))
     return lines
+
+
+def _useful(results: Results) -> str:
+    """How much of the throughput is goodput."""
+    wire = measures.on_the_wire(results)
+    sent, useful = wire.get("sent_bytes"), wire.get("useful_percent")
+    if not sent or useful is None:
+        return ""
+    return (
+        f"; {quantities.three_digits(useful)} % of the {quantities.size(sent)} that hosts sent is payload that arrived"
+    )

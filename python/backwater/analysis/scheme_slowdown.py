@@ -168,8 +168,17 @@ def shown(table: pl.DataFrame, seeds: int, base: Base) -> Table:
         counts = ", ".join(f"{name} {quantities.count(count)}" for name, count in unfinished)
         together = " (all seeds together)" if seeds > 1 else ""
         lines.append(f"flows that did not finish before the run ended have no FCT and are left out{together}: {counts}")
+        lines.append("percentiles without them are too good")
     made.caption = "\n".join(lines)
     return made
+
+
+def unfinished(table: pl.DataFrame) -> str:
+    """What the title of a picture says of flows that are in none of its percentiles."""
+    rows = table.filter(pl.col("bin") == "all sizes", pl.col("unfinished") > 0).select("scheme", "unfinished").rows()
+    names = [f"{quantities.count(count)} of {name}" for name, count in rows[:FEW]]
+    more = [f"some of {len(rows) - FEW} more schemes"] if len(rows) > FEW else []
+    return f"; without flows that never finished: {', '.join(names + more)}" if rows else ""
 
 
 def too_few(table: pl.DataFrame, name: str) -> bool:

@@ -244,6 +244,7 @@ def _report(
         write_asked(files[0], table.write_parquet)
         within = "" if found.seeds > 1 else "; whiskers: 95 % of each percentile, as if flows were independent"
         title = f"{root.name}: {scheme_slowdown.title(list(made.runs), made.traffic)}; {_over(found.seeds)}{within}"
+        title += scheme_slowdown.unfinished(table)
         file = paper.named(root / "compare")
         files.append(paper.draw("scheme_slowdown_picture", table, file, title=title, base=made.base))
     file = paper.named(root / "schemes")

@@ -10,10 +10,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 from backwater import Results
-from backwater.analysis import run_notes, scheme_measures, scheme_slowdown, scheme_tables
+from backwater.analysis import run_notes, run_picture, scheme_measures, scheme_slowdown, scheme_tables
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import sweep_measures
@@ -207,6 +208,26 @@ def test_a_flow_that_never_ends_is_counted_beside_every_percentile(tmp_path: Pat
     assert [one.name for one in found.losses] == [one.name for one in scheme_measures.OF_LOSSES]
     assert found.traffic["cut"]["x"]["failed"].mean == 1
     assert any("unfinished" in str(one.title) or one.columns for one in scheme_tables.tables(found))
+
+
+def test_the_curve_of_slowdowns_ends_at_the_share_of_flows_that_finished(tmp_path: Path) -> None:
+    """A curve of the two flows together, of which one never ends, ends at a half."""
+    scenario = tmp_path / "cut.toml"
+    scenario.write_text(CUT)
+    _run(Scenario.load(scenario), (), out=tmp_path / "run")
+    (axes,) = run_picture.slowdowns({"both": [Results(tmp_path / "run")]}).axes
+    (line,) = axes.lines
+    assert max(np.asarray(line.get_ydata()).tolist()) == 0.5
+    assert line.get_label() == "both (1 of 2 flows)"
+
+
+def test_fct_txt_says_how_many_flows_it_is_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "cut.toml"
+    scenario.write_text(CUT)
+    _run(Scenario.load(scenario), (), out=tmp_path / "run")
+    assert main(["export", "fct", str(tmp_path / "run"), "--out", str(tmp_path / "fct.txt")]) == Exit.OK
+    assert len((tmp_path / "fct.txt").read_text().splitlines()) == 1
+    assert "note: 1 flow did not finish, and is not in the file" in capsys.readouterr().err
 
 
 def test_a_picture_names_the_schemes_whose_flows_never_finished() -> None:

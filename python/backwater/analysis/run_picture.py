@@ -77,14 +77,29 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
     return figure
 
 
+def _with_ends(run: Results) -> pl.LazyFrame:
+    """The flows that have a slowdown, and those that would have one if they had come to their end."""
+    scenario = run.meta["scenario"]
+    traffic = pl.col("traffic").cast(pl.String)
+    sized = pl.col("size_bytes").is_not_null() & ~traffic.is_in(
+        measures.supplied(scenario) + measures.programs(scenario)
+    )
+    counts = pl.col("slowdown").is_not_null() | (sized & pl.col("finish_ps").is_null())
+    return measures.timed_flows(run).filter(counts).select(traffic, "slowdown")
+
+
 def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = False) -> Figure:
-    """Cumulative share of the flows by their slowdown, one line for each group or traffic entry."""
+    """Cumulative share of the flows by their slowdown, one line for each group or traffic entry.
+
+    Flows that have an end and did not come to it count, too: a line with some never comes to 1.
+    """
     lines: dict[str, pl.Series] = {}
+    every: dict[str, int] = {}
     for name, runs in groups.items():
-        tables = [measures.timed_flows(run).filter(pl.col("slowdown").is_not_null()) for run in runs]
-        flows = pl.concat([table.select(pl.col("traffic").cast(pl.String), "slowdown") for table in tables]).collect()
+        flows = pl.concat([_with_ends(run) for run in runs]).collect()
         parts = flows.partition_by("traffic", as_dict=True, maintain_order=True) if by_traffic else {(name,): flows}
-        lines.update({str(key[0]): part["slowdown"].sort() for key, part in parts.items()})
+        lines.update({str(key[0]): part["slowdown"].drop_nulls().sort() for key, part in parts.items()})
+        every.update({str(key[0]): len(part) for key, part in parts.items()})
     lines = {name: values for name, values in lines.items() if len(values)}
     if not lines:
         raise UsageError('plot: no flow has finished, so that there is no slowdown; plot("queues") needs probe.sample')
@@ -93,7 +108,8 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
         axes = figure.subplots()
         colours, markers = plot.scheme_colours(list(lines)), plot.scheme_markers(list(lines))
         for number, (name, values) in enumerate(lines.items()):
-            share = [(rank + 1) / len(values) for rank in range(len(values))]
+            share = [(rank + 1) / every[name] for rank in range(len(values))]
+            count = f"{len(values)} of {every[name]}" if every[name] > len(values) else f"{len(values)}"
             colour = colours[name]
             dash = plot.dashes(name) if number < len(plot.CYCLE) else "--"
             one = len(values) == 1
@@ -107,7 +123,7 @@ def slowdowns(groups: Mapping[str, Sequence[Results]], *, by_traffic: bool = Fal
                 marker=markers[name],
                 markevery=1 if one else (0.02 + 0.1 * number / len(lines), 0.1),
                 ms=3.5,
-                label=f"{name} ({len(values)} flow{'' if one else 's'})",
+                label=f"{name} ({count} flow{'' if every[name] == 1 else 's'})",
             )
         axes.set(xlabel="slowdown (FCT over that in an empty network)", ylabel="share of flows")
         axes.set_ylim(0, 1.02)

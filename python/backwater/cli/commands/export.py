@@ -32,7 +32,7 @@ def fct(results: Path, /, *, out: Out = None, json_: Json = False) -> None:
         Print JSON.
     """
     _lines(results, out, "fct.txt", "flows", hpcc.write_fct, as_json=json_)
-    if note := hpcc.of_fct(Results(results)):
+    for note in hpcc.of_fct(Results(results)):
         print(f"note: {note}", file=sys.stderr)
 
 

@@ -41,16 +41,23 @@ def write_fct(run: Results, out: Path) -> int:
     return _write(out, _fct(run))
 
 
-def of_fct(run: Results) -> str | None:
-    """What is to be known of the times of a run whose flows have no ACKs."""
-    ends = pl.col("finish_ps").is_not_null() & pl.col("acked_ps").is_null()
-    count = int(run.flows.select(ends.sum()).collect().item())
-    if not count:
-        return None
-    return (
-        f"{count} flow{'s' * (count != 1)} had no ACKs: fct_ns ends with the last byte at the receiver, standalone_ns"
-        " with an ACK at the sender. Their quotient is no slowdown, which ack.every = 1 makes it (profile hpcc-ns3)"
-    )
+def of_fct(run: Results) -> list[str]:
+    """What is to be known of the times of a run whose flows have no ACKs, or no end."""
+    ended = pl.col("finish_ps").is_not_null()
+    without = {"no_acks": (ended & pl.col("acked_ps").is_null()).sum(), "never": (~ended).sum()}
+    no_acks, never = run.flows.select(**without).collect().row(0)
+    notes = []
+    if no_acks:
+        notes.append(
+            f"{no_acks} flow{'s' * (no_acks != 1)} had no ACKs: fct_ns ends with the last byte at the receiver, "
+            "standalone_ns with an ACK at the sender. Their quotient is no slowdown, which ack.every = 1 makes it "
+            "(profile hpcc-ns3)"
+        )
+    if never:
+        notes.append(
+            f"{never} flow{'s' * (never != 1)} did not finish, and {'are' if never != 1 else 'is'} not in the file"
+        )
+    return notes
 
 
 def write_pfc(run: Results, out: Path) -> int:

@@ -151,8 +151,27 @@ def test_a_comparison_tells_of_losses_and_has_no_pauses_where_there_can_be_none(
     assert {row["scheme"] for row in told["left_out"]} == {*schemes.left_out(Scenario.load(FILE))}
     assert main(command) == Exit.CAVEATS
     shown = " ".join(capsys.readouterr().out.split())
+    # Of one of three schemes, which it names.
+    assert shown.count("caveat[reliability-idle]") == 1
     assert "What was lost and sent again" in shown
     assert "drop SR ICI+: left out: ICI+ holds the queues" in shown
+
+
+def test_what_is_left_out_is_told_over_the_values_of_a_key_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = CUT.partition("[[fault]]")[0].replace("1MB", "10KB")
+    listed = '[[scheme]]\nname = "{}"\nset = ["cc.kind={}"]\n'
+    text += listed.format("one", "dcqcn") + listed.format("two", "none")
+    Path("left.toml").write_text(text + listed.format("three", "timely") + 'left-out = "of no use here"\n')
+    over = ["compare", "left.toml", "--over", "traffic.whole.size=10KB,20KB", "--seeds", "1"]
+    main(over)
+    assert "three: left out: of no use here" in capsys.readouterr().out
+    main([*over, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["left_out"] == [{"scheme": "three", "why": "of no use here"}]
+    assert {row["scheme"] for row in told["means"]} == {"one", "two"}
 
 
 #: h2 is cut off for good: its flow is given up, whatever the other one does.

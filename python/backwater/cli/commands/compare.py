@@ -266,7 +266,7 @@ def _report(
         return idle
     console = terminal.stdout()
     for caveat, names in _caveats(made.runs).items():
-        console.say(f"{', '.join(names)}: {caveat}")
+        console.say(caveat if len(names) == len(made.runs) else f"{', '.join(names)}: {caveat}")
     if table is None:
         console.print("no flow has an end, so there is no slowdown to compare", highlight=False)
     else:

@@ -188,12 +188,16 @@ def _report(
     if keep_runs:
         found.keep_runs(folder / "runs")
         files.append(folder / "runs")
+    left_out = {} if found.plan.schemes else schemes.left_out(found.plan.scenario)
     if as_json:
         told = sweep_tables.as_json(frame, {"runs": len(found.mine())}, files)
+        told["left_out"] = [{"scheme": name, "why": why} for name, why in left_out.items()]
         print(json.dumps(told | {"tests": [one.as_row() for one in tests]}, indent=2, default=str))
     else:
         console = terminal.stdout()
         console.print(sweep_tables.table(frame, " over ".join(filter(None, ("Schemes", ", ".join(found.plan.keys))))))
+        for name, why in left_out.items():
+            console.say(f"{name}: left out: {why}")
         several = frame["seed"].n_unique() > 1
         said = scheme_tests.sentences(tests, ", ".join(found.plan.keys)) if several else [scheme_tests.of_one_seed()]
         for line in said:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from backwater import Results
-from backwater.analysis import run_notes, run_picture, scheme_measures, scheme_slowdown, scheme_tables
+from backwater.analysis import run_notes, run_picture, scheme_measures, scheme_pictures, scheme_slowdown, scheme_tables
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import sweep_measures
@@ -98,6 +98,22 @@ def test_with_pfc_and_headroom_nothing_is_dropped(short: dict[str, Results], sch
     assert (drops(run), total(run, "dropped_packets"), total(run, "nacks")) == (0, 0, 0)
     # A timer may end before an ACK has come; then what was sent again comes twice.
     assert total(run, "resent_packets") == total(run, "duplicate_packets")
+
+
+def test_where_nobody_is_paused_and_nothing_is_dropped_both_fabrics_are_the_same(
+    short: dict[str, Results], tmp_path: Path
+) -> None:
+    (scheme,) = schemes.of(Scenario.load(FILE), only=["drop GBN Swift"])
+    _run(scheme.scenario, (*scheme.overrides, *SHORT), out=tmp_path)
+    lossless, lossy = short["PFC GBN Swift"], Results(tmp_path)
+    assert lossless.meta["totals"]["pauses"] == drops(lossy) == 0
+    assert lossless.digest == lossy.digest
+
+
+def test_a_picture_of_losses_is_drawn(short: dict[str, Results], tmp_path: Path) -> None:
+    found = scheme_measures.outcomes({name: [run] for name, run in short.items()})
+    file = scheme_pictures.draw(found, tmp_path / "schemes.png", title="losses")
+    assert file.stat().st_size > 10_000
 
 
 def test_no_more_is_useful_than_packets_without_headers_and_acks_leave(short: dict[str, Results]) -> None:

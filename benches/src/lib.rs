@@ -9,10 +9,11 @@ use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, Unit, headroom_hpcc};
 use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, PolicyConfig, ReactionConfig};
+use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
     AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, FaultSpec,
     IsolationSpec, KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
-    Queueing, Scope, Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
+    Queueing, ReliableSpec, Repeat, Scope, Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -171,6 +172,44 @@ pub fn with_puts(mut spec: Spec) -> Spec {
     spec.switch.pfc = None;
     spec.switch.overflow = Overflow::Drop { port: Bytes::new(1_048_576) };
     spec
+}
+
+/// The same over switches that drop what is above 200 KB at a port, which RED marks nothing of; queue pairs send it again, with the values of
+/// the InfiniBand specification and of IRN.
+pub fn with_losses(mut spec: Spec, repeat: Repeats) -> Spec {
+    let reliable = ReliableSpec {
+        repeat: Repeat::GoBackN,
+        timeout: Span::from_ps(4_096_000 << 14),
+        short: None,
+        retries: 7,
+        backoff: false,
+        every_packet: false,
+        nack_every: None,
+        nack_notifies: false,
+    };
+    let config = SelectiveConfig { after_nack: Lost::Lost, after_timeout: Lost::Lost };
+    spec.pairs[0].reliable = Some(match repeat {
+        Repeats::GoBackN => reliable,
+        // Six links there and back at 100 Gbps: 154 KB.
+        Repeats::Selective => ReliableSpec {
+            repeat: Repeat::Selective { cap: 154_000, config },
+            timeout: Span::from_us(320),
+            short: Some((3, Span::from_us(100))),
+            ..reliable
+        },
+    });
+    spec.switch.pfc = None;
+    spec.switch.overflow = Overflow::Drop { port: Bytes::from_kb(200) };
+    spec
+}
+
+/// How queue pairs send again what is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// All from the first lost packet on.
+    GoBackN,
+    /// What is lost.
+    Selective,
 }
 
 /// The values of the data, of the congested flows, and of the other priorities.

@@ -17,26 +17,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+#: Classes of events.
+END, ARRIVAL, TIMER = range(3)
+
+
 class Clock:
-    """Events in the order of time; those of one instant in the order in which they were made."""
+    """Events in the order of time; those of one instant in the order in which they were made.
 
-    def __init__(self) -> None:
+    A clock in order of classes has first what ends, then what arrives, then timers.
+    """
+
+    def __init__(self, *, classes: bool = False) -> None:
         self.now = 0
+        self._classes = classes
         self._made = count()
-        self._events: list[tuple[int, int, list[Callable[[], None]]]] = []
+        self._events: list[tuple[int, int, int, list[Callable[[], None]]]] = []
 
-    def at(self, time: int, what: Callable[[], None]) -> list[Callable[[], None]]:
+    def at(self, time: int, what: Callable[[], None], rank: int = TIMER) -> list[Callable[[], None]]:
         """An event, which is taken back by emptying the list that this returns."""
         event = [what]
-        heapq.heappush(self._events, (time, next(self._made), event))
+        heapq.heappush(self._events, (time, rank if self._classes else 0, next(self._made), event))
         return event
 
-    def after(self, span: int, what: Callable[[], None]) -> list[Callable[[], None]]:
-        return self.at(self.now + span, what)
+    def after(self, span: int, what: Callable[[], None], rank: int = TIMER) -> list[Callable[[], None]]:
+        return self.at(self.now + span, what, rank)
 
-    def run(self, until: int | None = None) -> None:
-        while self._events and (until is None or self._events[0][0] <= until):
-            self.now, _, event = heapq.heappop(self._events)
+    def run(self, until: int | None = None, stop: Callable[[], bool] = lambda: False) -> None:
+        while self._events and (until is None or self._events[0][0] <= until) and not stop():
+            self.now, _, _, event = heapq.heappop(self._events)
             for what in event:
                 what()
 
@@ -139,8 +147,8 @@ class Port:
     def _start(self, packet: Packet) -> None:
         self.busy = True
         takes = self.takes(packet.size)
-        self.clock.after(takes, self._end)
-        self.clock.after(takes + self.delay, lambda: self.to(packet))
+        self.clock.after(takes, self._end, END)
+        self.clock.after(takes + self.delay, lambda: self.to(packet), ARRIVAL)
 
     def _end(self) -> None:
         self.busy = False
@@ -167,10 +175,12 @@ class Drop:
 class Star:
     """Hosts around one switch: each link has a time on the wire for a size, and a delay."""
 
-    def __init__(self, takes: Callable[[int], int], delays: list[int]) -> None:
-        self.clock = Clock()
+    def __init__(self, takes: Callable[[int], int], delays: list[int], *, classes: bool = False) -> None:
+        self.clock = Clock(classes=classes)
         self.drops: list[Drop] = []
         self.admission: Admission | None = None
+        #: Whether a fault takes what comes to the switch, replies included.
+        self.faulty: Callable[[Packet], bool] | None = None
         #: PAUSEs and RESUMEs that hosts received.
         self.pauses = self.resumes = 0
         self.up = [Port(self.clock, takes, delay, partial(self._switch, host)) for host, delay in enumerate(delays)]
@@ -186,6 +196,8 @@ class Star:
     def _switch(self, ingress: int, packet: Packet) -> None:
         packet.ingress = ingress
         egress = packet.flow.to if packet.is_data else packet.flow.source
+        if self.faulty and self.faulty(packet):
+            return
         if packet.is_data and self.admission:
             why = self.admission.enter(packet, egress)
             if why:

@@ -1,7 +1,10 @@
 """Go-back-N by InfiniBand and selective repeat by the IRN paper, as a program that shares no line with the crates.
 
 IRN: Mittal et al., Revisiting Network Support for RDMA, SIGCOMM 2018, sections 3.1 and 3.2. Go-back-N: InfiniBand
-Architecture, volume 1, sections 9.7.5 and 9.9.2. Packets have numbers from 0; times are of the network's unit.
+Architecture, volume 1, sections 9.7.5, 9.7.6.1.3 and 9.9.2. What they leave open is decided here as in the crates: the
+timer is that of the oldest packet as it was sent last, and whether few packets are under way is asked when it ends. The
+packet of the cumulative ACK is sent again once, when recovery begins; others only below one that has arrived. Packets
+have numbers from 0; times are of the network's unit.
 """
 
 from __future__ import annotations
@@ -41,26 +44,56 @@ class Reply:
 
 
 class Flow:
-    """A queue pair, and at its other end the receiver."""
+    """A queue pair, and at its other end the receiver. Of its messages `depth` are posted at a time."""
 
-    def __init__(self, star: Star, settings: Settings, source: int, to: int, size: int, start: int) -> None:
-        self.star, self.settings, self.source, self.to, self.size, self.start = star, settings, source, to, size, start
+    def __init__(
+        self,
+        star: Star,
+        settings: Settings,
+        source: int,
+        to: int,
+        sizes: int | list[int],
+        start: int,
+        number: int = 0,
+        depth: int | None = None,
+        gap: int = 0,
+    ) -> None:
+        self.number = number
+        self.star, self.settings, self.source, self.to, self.start, self.gap = star, settings, source, to, start, gap
         self.clock = star.clock
-        self.packets = -(-size // settings.payload)
+        #: The payload of each packet, and where each message ends.
+        self.payloads: list[int] = []
+        self.ends_at: list[int] = []
+        for size in [sizes] if isinstance(sizes, int) else sizes:
+            whole, rest = divmod(size, settings.payload)
+            self.payloads += [settings.payload] * whole + [rest] * (rest > 0)
+            self.ends_at.append(len(self.payloads))
+        self.packets = len(self.payloads)
+        self.depth = depth or len(self.ends_at)
+        self.posted = min(self.depth, len(self.ends_at))
         self.oldest = self.next = self.newest = 0
         self.due = start
         self.acked: set[int] = set()
-        #: Packets that were sent again in this recovery, and where it ends.
+        #: Packets that were sent again in this recovery, its first one, and where it ends.
         self.again: set[int] = set()
+        self.first = 0
         self.ends: int | None = None
         self.sent = self.nacks = self.timeouts = self.discarded = self.duplicates = 0
+        #: By message when all had come, and when the sender knew; the latter of all messages.
+        self.finished: list[int] = []
+        self.acknowledged: list[int] = []
         self.done: int | None = None
         self.timer: list[Any] = []
+        self.since = start
         # The receiver's side.
         self.expected = 0
         self.kept: set[int] = set()
         self.nacked = False
         self.clock.at(start, self._begin)
+
+    def _post(self) -> None:
+        self.posted += 1
+        self.star.up[self.source].go()
 
     def _begin(self) -> None:
         self.star.up[self.source].sources.append(self)
@@ -69,22 +102,22 @@ class Flow:
     # The requester.
 
     def _lost(self) -> int | None:
-        """The next packet to send again: that of the cumulative ACK, then those below an acknowledged one."""
+        """The next packet to send again: the first one of this recovery, then those below an acknowledged one."""
         if self.ends is None:
             return None
-        below = max(self.acked, default=self.oldest)
-        missing = (number for number in range(self.oldest, max(below, self.oldest + 1)))
+        missing = range(self.oldest, max([self.first + 1, *self.acked]))
         return next((number for number in missing if number not in self.acked and number not in self.again), None)
 
     def can_send(self) -> bool:
         if self.done is not None:
             return False
+        posted = self.ends_at[self.posted - 1]
         if not self.settings.selective:
-            return self.next < self.packets
+            return self.next < posted
         if self._lost() is not None:
             return True
         cap = self.settings.cap
-        return self.newest < self.packets and (cap is None or self.newest - self.oldest < cap)
+        return self.newest < posted and (cap is None or self.newest - self.oldest < cap)
 
     def send(self) -> Packet:
         if self.settings.selective:
@@ -99,16 +132,23 @@ class Flow:
         self.sent += 1
         if not self.timer:
             self._arm()
-        first = number * self.settings.payload
-        payload = min(self.settings.payload, self.size - first)
+        payload = self.payloads[number]
         return Packet(self, payload + self.settings.header, number, payload)
 
-    def _arm(self) -> None:
+    def _patience(self) -> int:
         few = self.settings.selective and self.newest - self.oldest <= self.settings.few
+        return self.settings.low if few else self.settings.timeout
+
+    def _arm(self) -> None:
         self.timer.clear()
-        self.timer = self.clock.after(self.settings.low if few else self.settings.timeout, self._expired)
+        self.since = self.clock.now
+        self.timer = self.clock.after(self._patience(), self._expired)
 
     def _expired(self) -> None:
+        # The short time is over, but more packets are under way by now: the long time is to be over.
+        if self.since + self._patience() > self.clock.now:
+            self.timer = self.clock.at(self.since + self._patience(), self._expired)
+            return
         self.timeouts += 1
         self.timer = []
         self._recover()
@@ -118,7 +158,7 @@ class Flow:
     def _recover(self) -> None:
         if self.settings.selective:
             self.again.clear()
-            self.ends = self.newest
+            self.first, self.ends = self.oldest, self.newest
         else:
             self.next = self.oldest
 
@@ -134,12 +174,17 @@ class Flow:
             self.ends = None
         if reply.also is not None and reply.also >= self.oldest:
             self.acked.add(reply.also)
-        if reply.nack and (not self.settings.selective or self.ends is None):
+        begins = reply.nack and (not self.settings.selective or self.ends is None)
+        if begins:
             self._recover()
+        while len(self.acknowledged) < len(self.ends_at) and self.oldest >= self.ends_at[len(self.acknowledged)]:
+            self.acknowledged.append(self.clock.now)
+            if self.depth + len(self.acknowledged) <= len(self.ends_at):
+                self.clock.after(self.gap, self._post)
         if self.oldest == self.packets:
             self.done = self.clock.now
-        # The timer is that of the oldest packet.
-        if fresh:
+        # The timer is that of the oldest packet, as it was sent last.
+        if fresh or begins:
             self.timer.clear()
             self.timer = []
             if self.oldest < self.newest:
@@ -160,6 +205,8 @@ class Flow:
             while self.expected in self.kept:
                 self.kept.remove(self.expected)
                 self.expected += 1
+            while len(self.finished) < len(self.ends_at) and self.expected >= self.ends_at[len(self.finished)]:
+                self.finished.append(self.clock.now)
             return Reply(self.expected)
         if number < self.expected:
             self.duplicates += 1

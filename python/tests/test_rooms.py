@@ -118,6 +118,7 @@ _RECORDS = {
     "what travels between nodes": ("packet::Packet", "app/ranks/frame::Message"),
     "arguments and answers of methods": (
         "app/jobs::Done",
+        "transport/roce/reliable::Begun",
         "transport/roce/reliable::Heard",
         "transport/roce/reliable::Losses",
         "ctx::Ctx",

@@ -1,14 +1,15 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--runs N]`.
 use std::process::ExitCode;
 
 use backwater_benches::{
-    Workload, scenario, thresholds, under_credits, with_isolation, with_puts, with_ranks, with_throttles,
+    Repeats, Workload, scenario, thresholds, under_credits, with_isolation, with_losses, with_puts,
+    with_ranks, with_throttles,
 };
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -22,6 +23,7 @@ struct Options {
     isolation: bool,
     puts: bool,
     ranks: bool,
+    losses: Option<Repeats>,
 }
 
 fn options() -> Option<Options> {
@@ -38,6 +40,7 @@ fn options() -> Option<Options> {
         isolation: false,
         puts: false,
         ranks: false,
+        losses: None,
     };
     let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
@@ -52,6 +55,13 @@ fn options() -> Option<Options> {
             "--isolation" => options.isolation = value == "on",
             "--puts" => options.puts = value == "on",
             "--ranks" => options.ranks = value == "on",
+            "--losses" => {
+                options.losses = Some(match value.as_str() {
+                    "go-back-n" => Repeats::GoBackN,
+                    "selective-repeat" => Repeats::Selective,
+                    _ => return None,
+                });
+            }
             "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
@@ -96,6 +106,9 @@ fn main() -> ExitCode {
         }
         if options.ranks {
             spec = with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1);
+        }
+        if let Some(repeats) = options.losses {
+            spec = with_losses(spec, repeats);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let built = ProcessTime::now();

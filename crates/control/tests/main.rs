@@ -15,6 +15,7 @@ mod isolation_laws;
 mod isolation_refusals;
 mod laws;
 mod line_rate;
+mod losses;
 mod models;
 mod np_ecn_by_hand;
 mod np_fraction;

@@ -77,6 +77,24 @@ fn recovery_sends_the_cumulative_packet_then_what_is_missing_below_the_highest_s
 }
 
 #[test]
+fn what_has_arrived_stands_from_one_recovery_to_the_next() {
+    let (mut requester, mut bits) = after(6);
+    // 0 is lost; recovery ends with packet 5.
+    requester.on_nack(&PAPER, 0, 1, &mut bits);
+    assert_eq!(repeats(&mut requester, &bits), [0]);
+    for number in 6..12 {
+        assert_eq!(requester.sent(&bits), (number, false));
+    }
+    // 6, 8 and 10 are lost, too: 11 has arrived before the cumulative ACK comes.
+    requester.on_nack(&PAPER, 0, 11, &mut bits);
+    requester.on_ack(6, &mut bits);
+    assert!(!requester.recovering());
+    // A NACK for 7 begins the next one: all that is missing below 11 is lost, not only what is below 7.
+    requester.on_nack(&PAPER, 6, 7, &mut bits);
+    assert_eq!(repeats(&mut requester, &bits), [6, 8, 9, 10]);
+}
+
+#[test]
 fn a_timeout_brings_the_oldest_packet_alone_unless_all_count_as_lost() {
     let (mut requester, mut bits) = after(5);
     requester.on_ack(2, &mut bits);

@@ -156,6 +156,8 @@ pub(crate) struct World {
     pub(crate) receiver_slot: Vec<u32>,
     /// By flow the first one of its connection; empty if there are no connections.
     firsts: Arc<[u32]>,
+    /// By flow the number of its first packet on its queue pair; empty if no connection sends again what is lost.
+    bases: Arc<[u32]>,
     /// The number that each flow's path is chosen by; empty: its own.
     pub(crate) path_keys: Arc<[u32]>,
     /// [`crate::SwitchSpec::hashes`], by path key.
@@ -232,8 +234,7 @@ impl World {
         let sender_slot = flows.iter().map(|flow| number(&mut sent, flow.src)).collect();
         let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
-        let payload = spec.packet.payload.get() as u16;
-        let firsts = firsts(&flows);
+        let (payload, firsts) = (spec.packet.payload.get() as u16, firsts(&flows));
         // A batch forwards by a flow's number: choices that go by queues must be made in the order of events.
         let switch = &spec.switch;
         let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
@@ -290,6 +291,7 @@ impl World {
             lanes: Lanes::new(change, &classes),
             detectors: crate::switch::marking::each_once(&spec.switch.detectors),
             path_keys: path_keys(&firsts, &spec.numbers),
+            bases: bases(spec, &firsts, &flows),
             firsts,
             hashes: spec.switch.hashes.clone(),
             groups: flows.iter().map(|flow| flow.group + 1).max().unwrap_or(0),
@@ -391,6 +393,11 @@ impl World {
         self.firsts.get(flow as usize).copied().unwrap_or(flow)
     }
 
+    /// The number of a flow's first packet on its queue pair, if that sends again what is lost.
+    pub(crate) fn base_of(&self, flow: u32) -> u32 {
+        self.bases.get(flow as usize).copied().unwrap_or(0)
+    }
+
     /// The number that a flow's path is chosen by: its connection is one flow to the switches.
     pub(crate) fn path_key(&self, flow: u32) -> u32 {
         self.path_keys.get(flow as usize).copied().unwrap_or(flow)
@@ -451,6 +458,24 @@ fn firsts(flows: &[Flow]) -> Arc<[u32]> {
         connection => *first.entry(connection).or_insert(index),
     });
     keys.collect()
+}
+
+/// By flow how many packets the flows before it on its connection have; empty if no connection sends again what is lost. Messages start
+/// in the order of their numbers where others start them, after those with a start of their own.
+fn bases(spec: &Spec, firsts: &[u32], flows: &[Flow]) -> Arc<[u32]> {
+    if firsts.is_empty() || spec.pairs.iter().all(|pair| pair.reliable.is_none()) {
+        return Arc::default();
+    }
+    let payload = spec.packet.payload.get() as u16;
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|flow| flows[*flow].start);
+    let (mut sent, mut bases) = (vec![0u32; flows.len()], vec![0u32; flows.len()]);
+    for flow in order {
+        let before = &mut sent[firsts[flow] as usize];
+        bases[flow] = *before;
+        *before = before.wrapping_add(packets(&flows[flow], payload));
+    }
+    bases.into()
 }
 
 /// By flow the number that its paths are drawn by, which is that of the first flow of its connection.

@@ -70,6 +70,18 @@ fn switches_may_drop_what_is_sent_again_and_nothing_else() {
 }
 
 #[test]
+fn messages_that_share_a_queue_pair_are_sent_again_and_those_of_ranks_are_not() {
+    let lossy = |entry: &str| format!("{}{entry}", TWO.split("[[traffic]]").next().unwrap_or(TWO));
+    let room = ["switch.port-buffer=50KB"];
+    let loops = "[[traffic]]\nname = \"loop\"\nkind = \"closed-loop\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"\nmessages = 3\n";
+    let spec = valid(&lossy(loops), &room).build();
+    assert!(spec.flows.iter().all(|flow| flow.connection == 0), "one queue pair");
+    assert!(spec.pairs[usize::from(spec.pair_of[0])].reliable.is_some());
+    let ranks = "[[traffic]]\nname = \"sum\"\nkind = \"collective\"\nop = \"all-reduce\"\nsize = \"1MB\"\n";
+    says(&report(&lossy(ranks), &room), &["traffic.sum", "whose queue pairs carry messages of ranks"]);
+}
+
+#[test]
 fn a_cap_or_a_timer_that_cannot_be_is_refused() {
     let selective =
         |more: &str| report(TWO, &["switch.port-buffer=50KB", &format!("transport.selective-repeat.{more}")]);

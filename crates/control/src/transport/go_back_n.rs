@@ -1,8 +1,8 @@
 //! Responder of a queue pair with go-back-N; its requester is [`Initiator`](super::Initiator), to which a timeout is a NACK that nobody
 //! sent ([`Initiator::on_implied_nack`](super::Initiator::on_implied_nack)).
 //!
-//! Reference: InfiniBand Architecture Specification, volume 1, §9.7.5 (acknowledges, NAK of a sequence error) and §9.9.2 (requester:
-//! timeouts and retries); `RoCEv2` (Annex A17) keeps it.
+//! Reference: InfiniBand Architecture Specification, volume 1, §9.7.5 (acknowledges, NAK of a sequence error), §9.7.6.1.3 (the local ACK
+//! timeout) and §9.9.2 (retries of a requester); `RoCEv2` (Annex A17) keeps it.
 //!
 //! ```text
 //!   expected ──▶ take it: ACK
@@ -13,7 +13,8 @@
 //! |---|---|---|---|
 //! | every | ps | never | InfiniBand §9.7.5: one NAK until the expected PSN; HPCC's and conweave's ns-3 simulators: a time |
 //!
-//! Known deviations: a packet is a message, so that its number stands for PSN and message number both.
+//! Known deviations: a packet is a message, so that its number stands for PSN and message number both. A timeout is found at its end,
+//! where §9.7.6.1.3 lets it take up to four times as long.
 use backwater_units::{Span, Time};
 
 use super::{Target, Verdict};

@@ -177,7 +177,7 @@ impl Initiator {
     }
 
     /// Nothing was heard of [`Self::oldest`] for too long: as if a NACK asked for it and all behind it. What a queue pair does after a
-    /// timeout (InfiniBand specification, volume 1, §9.9.2), where PUTs recover ([`Self::on_timeout`]).
+    /// timeout (InfiniBand specification, volume 1, §9.7.6.1.3), where PUTs recover ([`Self::on_timeout`]).
     pub fn on_implied_nack(&mut self) -> Nacked {
         self.on_nack(self.covered)
     }

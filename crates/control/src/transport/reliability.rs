@@ -32,20 +32,20 @@ pub enum RetryTimer {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GoBackNParams {
     /// How long a queue pair waits for an ACK. All profiles: 67.108864 ms (4.096 us times 2 to the power of 14: the local ACK timeout of the InfiniBand
-    /// specification, volume 1, §9.9.2; 14 is the default of perftest).
+    /// specification, volume 1, §9.7.6.1.3; 14 is the default of perftest).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "10s"))]
     pub timeout: Quantity<Span>,
     /// Timeouts in a row without anything new; one more puts the queue pair in error. All profiles: 7 (the largest retry count of
     /// the InfiniBand specification, volume 1, §9.9.2, and the default of perftest).
     #[schemars(range(max = 1000))]
     pub retries: u32,
-    /// Whether each of them doubles the time. All profiles: false (InfiniBand specification, volume 1, §9.9.2).
+    /// Whether each of them doubles the time. All profiles: false (InfiniBand specification, volume 1, §9.7.6.1.3: one time).
     pub backoff: bool,
     /// Another NACK for the same gap after so long. All profiles: never (InfiniBand specification, volume 1, §9.7.5: one until the
     /// expected packet comes).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub nack_interval: WordOr<Never, Span>,
-    /// What starts the timer anew. All profiles: oldest (InfiniBand specification, volume 1, §9.9.2).
+    /// What starts the timer anew. All profiles: oldest (InfiniBand specification, volume 1, §9.7.6.1.3).
     pub timer: RetryTimer,
 }
 

@@ -129,20 +129,18 @@ impl Requester {
     /// Nothing has come for too long: recovery begins anew. Without anything under way nothing happens.
     pub fn on_timeout(&mut self, config: &SelectiveConfig, arrived: &[u64]) {
         if self.oldest < self.newest {
-            let lost_below = self.lost_below;
             self.begin();
-            self.lost_below = match config.after_timeout {
-                Lost::Lost => self.lost_below.max(lost_below),
-                Lost::All => self.newest,
-            };
+            if config.after_timeout == Lost::All {
+                self.lost_below = self.newest;
+            }
             self.pass(arrived);
         }
     }
 
-    /// Recovery begins with the packet of the cumulative ACK.
+    /// Recovery begins with the packet of the cumulative ACK. What has arrived stands from one recovery to the next.
     fn begin(&mut self) {
         self.again = self.oldest;
-        self.lost_below = self.oldest + 1;
+        self.lost_below = self.lost_below.max(self.oldest + 1);
         self.recovers = Some(self.newest);
     }
 

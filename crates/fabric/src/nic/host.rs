@@ -401,7 +401,12 @@ impl Host {
             OWN_CONNECTION => Some((self.first_due(pair, now), pair)),
             connection => {
                 self.connections[connection as usize].start(pair);
-                self.next_message(connection, class, now, world)
+                let next = self.next_message(connection, class, now, world);
+                if self.senders[pair as usize].is_reliable() {
+                    let first = world.first_of(self.senders[pair as usize].flow());
+                    return self.posted(world.sender_slot[first as usize], next, now, world);
+                }
+                next
             }
         };
         if let Some((due, pair)) = ready {

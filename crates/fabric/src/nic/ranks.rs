@@ -100,6 +100,11 @@ impl Host {
         }
         sender.give(message, now);
         connection.start(slot);
+        if sender.is_reliable() {
+            sender.set_next(sender.reliable().posted());
+            let next = self.next_message(number, class, now, world);
+            return self.posted(slot, next, now, world);
+        }
         if let Some((due, pair)) = self.next_message(number, class, now, world) {
             self.pacing_queue.push(class, due, pair, queue_pair);
         }

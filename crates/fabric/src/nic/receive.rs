@@ -101,9 +101,18 @@ impl Host {
         };
         let frame = control_frame(kind, packet.flow, seq, echo, class, ack.size, cx.world);
         if !self.ports.extensions().is_empty() {
-            self.ports.extensions_mut().answer(packet, &frame);
+            self.answer_beside(packet, &frame, cx.world);
         }
         self.send_control(&frame, cx);
+    }
+
+    /// What came with a packet goes back with its answer. What came with a message of ranks has been read: its next copy may be here already.
+    #[cold]
+    fn answer_beside(&mut self, packet: &Packet, frame: &Packet, world: &World) {
+        let slot = world.receiver_slot[packet.flow as usize];
+        if !self.receivers[slot as usize].has_messages() {
+            self.ports.extensions_mut().answer(packet, frame);
+        }
     }
 
     pub(crate) fn send_cnp<P: Post<Packet>>(

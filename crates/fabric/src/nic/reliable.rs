@@ -1,17 +1,23 @@
 //! Queue pairs that send again what is lost, at both ends: what a packet does that is not simply the next one, replies, timers.
 use backwater_control::CodePoint;
+use backwater_control::notify::{AckConfig, AckEcho};
 use backwater_control::transport::Verdict;
 use backwater_control::transport::go_back_n::GoBackN;
 use backwater_control::transport::selective::{Responder, Taken};
 use backwater_engine::Post;
+use backwater_traffic::OWN_CONNECTION;
 use backwater_units::Time;
 
+use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
-use crate::packet::{Kind, Packet};
+use crate::nic::reorder::put_number;
+use crate::packet::{Kind, LAST, Packet};
+use crate::record::DropReason;
 use crate::spec::{ReliableSpec, Repeat};
-use crate::transport::roce::reliable::{self, Expiry};
+use crate::transport::roce::queue_pair::Sender;
+use crate::transport::roce::reliable::{self, Begun, Expiry};
 use crate::world::World;
 
 /// What receivers remember of what was lost, by receiver.
@@ -20,11 +26,15 @@ pub(crate) struct Responders {
     of: Vec<Of>,
 }
 
-/// One of them.
+/// One of them. That of the first message of a connection has what is of the connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Of {
     go_back_n: GoBackN,
     selective: Responder,
+    /// The number of the next packet in order, on the queue pair.
+    expected: u32,
+    echo: AckEcho,
+    /// Of this message.
     duplicates: u32,
 }
 
@@ -41,80 +51,106 @@ impl Responders {
 }
 
 impl Host {
-    /// Data of a queue pair that sends again what is lost has come.
+    /// Data of a queue pair that sends again what is lost has come: packet `number` of its flow.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_reliably<P: Post<Packet>>(
         &mut self,
         slot: u32,
         packet: &Packet,
+        number: u32,
         spec: &ReliableSpec,
         cx: &mut Ctx<'_, P>,
     ) {
-        let (number, now) = (packet.number(), Time::from_ps(packet.time));
-        let expected = self.receivers[slot as usize].packets();
-        let held = self.reorder.as_ref().is_some_and(|reorder| reorder.holds(slot, number));
-        let of = &mut self.responders.as_mut().expect("made for these").of[slot as usize];
-        let (twice, nack) = match spec.repeat {
+        let first = cx.world.first_of(packet.flow);
+        let lead = cx.world.receiver_slot[first as usize];
+        let (number, now) = (cx.world.base_of(packet.flow) + number, Time::from_ps(packet.time));
+        let held = self.reorder.as_ref().is_some_and(|reorder| reorder.holds(lead, number));
+        let of = &mut self.responders.as_mut().expect("made for these").of[lead as usize];
+        let expected = of.expected;
+        let (twice, nack, discards) = match spec.repeat {
             Repeat::GoBackN => match of.go_back_n.on_packet(spec.nack_every, number, now) {
-                Verdict::Accept => return self.on_data(packet, cx),
-                Verdict::Duplicate => (true, false),
-                Verdict::Drop { nack, .. } => {
-                    self.receivers[slot as usize].count_refused();
-                    (false, nack)
-                }
+                Verdict::Accept => return self.take_in_order(lead, slot, packet, cx),
+                Verdict::Duplicate => (true, false, false),
+                Verdict::Drop { nack, .. } => (false, nack, true),
             },
             Repeat::Selective { .. } => {
                 match of.selective.on_packet(spec.nack_every, number, expected, held, now) {
-                    Taken::InOrder => return self.take_in_order(slot, packet, cx),
-                    Taken::Duplicate => (true, false),
-                    Taken::Held { nack } => (true, nack),
+                    Taken::InOrder => return self.take_in_order(lead, slot, packet, cx),
+                    Taken::Duplicate => (true, false, false),
+                    Taken::Held { nack } => (true, nack, false),
                     Taken::Early { nack } => {
-                        self.reorder.as_mut().expect("made for these").keep(slot, number, packet);
-                        (false, nack)
+                        let reorder = self.reorder.as_mut().expect("made for these");
+                        reorder.keep((lead, slot), number, packet);
+                        (false, nack, false)
                     }
                 }
             }
         };
+        let of = &mut self.responders.as_mut().expect("made for these").of[slot as usize];
         of.duplicates += u32::from(twice);
         self.notify_early(slot, packet, cx);
         if nack {
-            self.reply(Kind::Nack, slot, reliable::nack(expected, number), packet, cx);
+            self.reply(Kind::Nack, reliable::nack(expected, number), packet.code, packet, cx);
         } else if number < expected {
-            self.reply(Kind::Ack, slot, expected, packet, cx);
-        } else {
+            self.reply(Kind::Ack, expected, packet.code, packet, cx);
+        }
+        let messages = self.receivers[slot as usize].has_messages();
+        if discards {
+            self.receivers[slot as usize].count_refused();
+            if messages && packet.seq & LAST != 0 {
+                // It is dropped with what came beside it, which has been read.
+                self.ports.extensions_mut().put(packet, &number.to_le_bytes());
+            }
+            self.ports.drop_packet(packet, NIC, DropReason::NotTaken, cx);
+        } else if !nack && !messages {
             self.ports.extensions_mut().take(packet);
         }
     }
 
     /// The packet that was expected has come: it is dealt with, and what was kept behind it; one ACK is for all of them.
-    fn take_in_order<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let expected = |host: &Self| host.receivers[slot as usize].packets();
-        if !self.reorder.as_ref().is_some_and(|reorder| reorder.holds(slot, packet.number() + 1)) {
+    fn take_in_order<P: Post<Packet>>(&mut self, lead: u32, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let expected = |host: &mut Self| {
+            let of = &mut host.responders.as_mut().expect("made for these").of[lead as usize];
+            of.expected += 1;
+            of.expected
+        };
+        let mut next = expected(self);
+        let filled = self.reorder.as_ref().is_some_and(|reorder| reorder.holds(lead, next));
+        if !filled && cx.world.flows[packet.flow as usize].connection == OWN_CONNECTION {
             return self.on_data(packet, cx);
         }
         self.notify_early(slot, packet, cx);
         self.on_early_data(packet, true, cx);
         while let Some(reorder) = &mut self.reorder
-            && let Some(next) = reorder.take(slot, self.receivers[slot as usize].packets())
+            && let Some(kept) = reorder.take(lead, next)
         {
-            self.on_early_data(&Packet { time: packet.time, ..next }, true, cx);
+            self.on_early_data(&Packet { time: packet.time, ..kept }, true, cx);
+            next = expected(self);
         }
-        self.reply(Kind::Ack, slot, expected(self), packet, cx);
+        let receiver = &self.receivers[slot as usize];
+        let Some(ack) = &cx.world.pairs[usize::from(receiver.kind())].ack else { return };
+        let last = filled || receiver.finish() < u64::MAX;
+        let of = &mut self.responders.as_mut().expect("made for these").of[lead as usize];
+        if let Some(echo) = of.echo.on_packet(&AckConfig { every: ack.every }, packet.code, last) {
+            self.reply(Kind::Ack, next, echo, packet, cx);
+        }
     }
 
-    /// Answers a packet, with what came beside it.
+    /// Answers a packet, with what came beside it. The answer is one of its queue pair, and names its first flow.
     fn reply<P: Post<Packet>>(
         &mut self,
         kind: Kind,
-        slot: u32,
         seq: u32,
+        echo: CodePoint,
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
+        let slot = cx.world.receiver_slot[packet.flow as usize];
         let pair = &cx.world.pairs[usize::from(self.receivers[slot as usize].kind())];
         if let Some(ack) = &pair.ack {
-            self.answer(kind, packet, seq, packet.code, ack, cx);
+            let flow = cx.world.first_of(packet.flow);
+            self.answer(kind, &Packet { flow, ..*packet }, seq, echo, ack, cx);
         }
     }
 
@@ -129,78 +165,198 @@ impl Host {
     pub(crate) fn on_nack<P: Post<Packet>>(&mut self, nack: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.sender_slot[nack.flow as usize];
         if self.senders[slot as usize].is_reliable() {
-            let expected = self.senders[slot as usize].heard(nack, true).expected;
-            self.senders[slot as usize].acknowledged(expected, nack.time);
             self.replied(slot, nack, cx);
         }
     }
 
-    /// What an ACK or a NACK does at a sender that sends again what is lost.
+    /// What an ACK or a NACK does at a queue pair that sends again what is lost, whose first sender is `lead`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn replied<P: Post<Packet>>(&mut self, slot: u32, reply: &Packet, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn replied<P: Post<Packet>>(&mut self, lead: u32, reply: &Packet, cx: &mut Ctx<'_, P>) {
         let (now, world) = (reply.time, cx.world);
-        let sender = &mut self.senders[slot as usize];
-        let (kind, pacer) = (sender.kind(), &mut self.pacers[sender.pacer() as usize]);
-        let heard = sender.heard(reply, reply.kind == Kind::Nack);
-        let begins = sender.on_reply(&heard, now, world);
-        sender.count(reply.echo);
-        let telemetry = self.ports.extensions_mut().take(reply);
-        if let Some(window) = sender.window_mut() {
-            let telemetry = telemetry.as_ref().map_or(&[][..], |written| written.bytes());
-            window.replied(&heard, reply, telemetry, kind, pacer, world);
-        } else {
-            let rtt = sender.round_trip(heard.expected, now);
-            if reply.echo.is_marked() || sender.has_segments() {
-                pacer.informed(kind, reply.echo, rtt, now, world);
+        let sender = &mut self.senders[lead as usize];
+        let (kind, queue_pair) = (sender.kind(), sender.pacer() as usize);
+        let spec = world.reliable_of(kind);
+        let reliable = sender.reliable_mut();
+        let heard = reliable.heard(reply, reply.kind == Kind::Nack);
+        // The message that it is about: that of the latest packet in order.
+        let about = reliable.place(heard.expected.saturating_sub(1), lead);
+        let begins = reliable.on_reply(&heard, now, spec);
+        while let Some(done) = self.senders[lead as usize].reliable_mut().completes() {
+            // Ranks do not ask.
+            let sender = &mut self.senders[done as usize];
+            if sender.message().is_none() && sender.completed(now) {
+                cx.post.complete();
+                self.happened(Happened::Acked(done), now);
             }
         }
-        if heard.lost && world.reliable_of(kind).nack_notifies {
+        if heard.lost {
+            let oldest = self.senders[lead as usize].reliable().oldest(lead);
+            self.senders[oldest as usize].losses_mut().nacks += 1;
+        }
+        let telemetry = self.ports.extensions_mut().take(reply);
+        if let Some(Begun { slot, base, .. }) = about {
+            let (sender, pacer) = (&mut self.senders[slot as usize], &mut self.pacers[queue_pair]);
+            sender.count(reply.echo);
+            if begins {
+                sender.forget_round_trips();
+            }
+            if let Some(window) = sender.window_mut() {
+                let telemetry = telemetry.as_ref().map_or(&[][..], |written| written.bytes());
+                window.replied(&heard, reply, telemetry, kind, pacer, world);
+            } else {
+                let rtt = sender.round_trip(heard.expected.saturating_sub(base), now);
+                if reply.echo.is_marked() || sender.has_segments() {
+                    pacer.informed(kind, reply.echo, rtt, now, world);
+                }
+            }
+        }
+        let pacer = &mut self.pacers[queue_pair];
+        if heard.lost && spec.nack_notifies {
             pacer.notified(kind, CodePoint::Congestion, now, world);
         }
         if begins {
             pacer.lost(kind, now, world);
         }
-        self.go_on(slot, now, cx);
-    }
-
-    /// Sets what a sender sends next, and its timer: it rests, or rests no more.
-    pub(crate) fn go_on<P: Post<Packet>>(&mut self, slot: u32, now: u64, cx: &mut Ctx<'_, P>) {
-        let sender = &mut self.senders[slot as usize];
-        let queue_pair = sender.pacer();
-        let open = sender.turn(&self.pacers[queue_pair as usize], cx.world);
-        self.set_retry(slot, cx.world);
-        let sender = &mut self.senders[slot as usize];
-        let Some(due) = sender.stands(open) else { return };
-        let class = self.notified.class_of(&self.senders[slot as usize], cx.world);
-        if open {
-            self.pacing_queue.push(class, due.max(now), slot, queue_pair);
-        } else {
-            self.pacing_queue.take_if(class, |pair| pair == slot);
-        }
+        self.line_up(lead, now, world);
         self.send_next(&mut cx.at(now));
     }
 
-    /// Sets the timer of a sender, if it is due before the one that is set.
-    pub(crate) fn set_retry(&mut self, slot: u32, world: &World) {
-        if let Some(at) = self.senders[slot as usize].arm(world) {
-            self.ports.set_timer(at, NIC, Purpose::Retry, slot);
+    /// A packet of a queue pair that sends again what is lost has just left.
+    #[inline(never)]
+    pub(crate) fn sent_reliably(
+        &mut self,
+        pair: u32,
+        packet: &mut Packet,
+        due: u64,
+        now: u64,
+        wire_time: u64,
+        world: &World,
+    ) {
+        let (class, number) = (packet.class, packet.seq);
+        let lead = world.sender_slot[world.first_of(packet.flow) as usize];
+        let again = self.senders[lead as usize].reliable_mut().sent();
+        let sender = &mut self.senders[pair as usize];
+        let (kind, queue_pair, connection) = (sender.kind(), sender.pacer() as usize, sender.connection());
+        let pacer = &mut self.pacers[queue_pair];
+        let due = sender.sent_copy(again, pacer, due, now, packet.size, wire_time, world);
+        let last = sender.has_sent_last();
+        if last {
+            packet.seq = sender.last_seq(number);
+            if sender.message().is_some() {
+                put_number(packet, number, self.ports.extensions_mut());
+            }
+        }
+        self.senders[lead as usize].reliable_mut().left(due, now, world.reliable_of(kind));
+        if last && !again {
+            self.happened(Happened::Sent(pair), now + wire_time);
+            if self.ranks.is_some() {
+                self.message_leaves(pair, now + wire_time);
+            }
+            if connection != OWN_CONNECTION {
+                self.connections[connection as usize].sent(due, now + wire_time);
+                let next = self.next_message(connection, class, now, world);
+                self.follow(next, world);
+            }
+        }
+        let next = self.turn(lead, world);
+        let reliable = self.senders[lead as usize].reliable_mut();
+        reliable.stand(next);
+        match next {
+            Some(next) if next == pair => self.pacing_queue.sent(class, reliable.due()),
+            Some(next) => self.pacing_queue.sent_before(class, reliable.due(), next),
+            None => self.pacing_queue.sent_last(class),
+        }
+        self.set_retry(lead, world);
+    }
+
+    /// A connection that sends again what is lost turns to its next message, if there is one.
+    fn follow(&mut self, next: Option<(u64, u32)>, world: &World) {
+        let Some((due, slot)) = next else { return };
+        let sender = &self.senders[slot as usize];
+        let (flow, packets, of_rank) = (sender.flow(), sender.packets(), sender.message().copied());
+        let base = world.base_of(flow);
+        let lead = world.sender_slot[world.first_of(flow) as usize];
+        let begun = Begun { base, end: base + packets, slot, of_rank };
+        self.senders[lead as usize].reliable_mut().follows(begun, due);
+    }
+
+    /// The same when a message has been posted on the queue pair of `lead`.
+    #[cold]
+    pub(crate) fn posted(&mut self, lead: u32, next: Option<(u64, u32)>, now: u64, world: &World) {
+        self.follow(next, world);
+        self.line_up(lead, now, world);
+    }
+
+    /// Sets the number of the next packet. The sender that may send it.
+    pub(crate) fn turn(&mut self, lead: u32, world: &World) -> Option<u32> {
+        let sender = &self.senders[lead as usize];
+        let (spec, queue_pair) = (world.reliable_of(sender.kind()), sender.pacer() as usize);
+        let reliable = sender.reliable();
+        let (next, oldest, free) = reliable.next(spec, u32::from(world.payload));
+        let Begun { base, end, slot, of_rank } = reliable.place(next, lead)?;
+        let sender = &mut self.senders[slot as usize];
+        sender.set_next(next - base);
+        if let Some(message) = of_rank {
+            sender.turn_to(message, end, world);
+        }
+        let free = free?;
+        let window = if free { None } else { sender.window_mut() };
+        let open = window.is_none_or(|window| window.takes(next - oldest, &self.pacers[queue_pair]));
+        (open && sender.has_next()).then_some(slot)
+    }
+
+    /// Sets what a queue pair sends next, and its timer: it rests, or stands in line.
+    fn line_up(&mut self, lead: u32, now: u64, world: &World) {
+        let next = self.turn(lead, world);
+        self.set_retry(lead, world);
+        let reliable = self.senders[lead as usize].reliable_mut();
+        let (due, before) = (reliable.due(), reliable.stand(next));
+        if before == next {
+            return;
+        }
+        let sender = &self.senders[lead as usize];
+        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
+        if let Some(slot) = before {
+            self.pacing_queue.take_if(class, |pair| pair == slot);
+        }
+        if let Some(slot) = next {
+            self.pacing_queue.push(class, due.max(now), slot, queue_pair);
         }
     }
 
-    /// The timer of a sender has gone off.
-    #[cold]
-    pub(crate) fn retry_due<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
-        let sender = &mut self.senders[slot as usize];
-        match sender.expired(cx.now, cx.world) {
-            Expiry::Nothing => {}
-            Expiry::Later(at) => self.ports.set_timer(at, NIC, Purpose::Retry, slot),
-            Expiry::Timeout => {
-                let kind = sender.kind();
-                self.pacers[sender.pacer() as usize].timed_out(kind, cx.world);
-                self.go_on(slot, cx.now, cx);
-            }
-            Expiry::Error => self.go_on(slot, cx.now, cx),
+    /// Sets the timer of a queue pair, if it is due before the one that is set.
+    fn set_retry(&mut self, lead: u32, world: &World) {
+        let sender = &mut self.senders[lead as usize];
+        let spec = world.reliable_of(sender.kind());
+        if let Some(at) = sender.reliable_mut().arm(spec) {
+            self.ports.set_timer(at, NIC, Purpose::Retry, lead);
         }
+    }
+
+    /// The timer of a queue pair has gone off.
+    #[cold]
+    pub(crate) fn retry_due<P: Post<Packet>>(&mut self, lead: u32, cx: &mut Ctx<'_, P>) {
+        let sender = &mut self.senders[lead as usize];
+        let (kind, queue_pair) = (sender.kind(), sender.pacer());
+        let expiry = sender.reliable_mut().expired(cx.now, cx.world.reliable_of(kind));
+        match expiry {
+            Expiry::Nothing => return,
+            Expiry::Later(at) => return self.ports.set_timer(at, NIC, Purpose::Retry, lead),
+            Expiry::Timeout | Expiry::Error => {}
+        }
+        let oldest = self.senders[lead as usize].reliable().oldest(lead);
+        let sender = &mut self.senders[oldest as usize];
+        sender.losses_mut().timeouts += 1;
+        sender.forget_round_trips();
+        if expiry == Expiry::Timeout {
+            self.pacers[queue_pair as usize].timed_out(kind, cx.world);
+        } else {
+            // Messages that are not posted yet have the same end.
+            let of = |sender: &&mut Sender| sender.pacer() == queue_pair && sender.acked_at() == u64::MAX;
+            self.senders.iter_mut().filter(of).for_each(|sender| sender.losses_mut().failed = true);
+        }
+        self.line_up(lead, cx.now, cx.world);
+        self.send_next(cx);
     }
 }

@@ -63,12 +63,14 @@ impl Reorder {
         self.counts[slot as usize].waiting > 0 && self.early.contains_key(&(slot, number))
     }
 
-    pub(super) fn keep(&mut self, slot: u32, number: u32, packet: &Packet) {
-        let counts = &mut self.counts[slot as usize];
+    /// Keeps a packet of the receiver `of`, whose queue pair has the number `slot` here: that of its first message.
+    pub(super) fn keep(&mut self, (slot, of): (u32, u32), number: u32, packet: &Packet) {
+        self.counts[slot as usize].waiting += 1;
+        let waiting = self.counts[slot as usize].waiting;
+        let counts = &mut self.counts[of as usize];
         counts.early += 1;
-        counts.waiting += 1;
-        counts.most = counts.most.max(counts.waiting);
-        counts.latest = counts.latest.max((number, packet.time));
+        counts.most = counts.most.max(waiting);
+        counts.latest = counts.latest.max((packet.number(), packet.time));
         self.early.insert((slot, number), *packet);
     }
 
@@ -109,17 +111,17 @@ impl Host {
     #[inline(never)]
     pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
-        let kind = self.receivers[slot as usize].kind();
-        if let (Some(_), Some(spec)) = (&self.responders, &cx.world.pairs[usize::from(kind)].reliable) {
-            return self.take_reliably(slot, packet, spec, cx);
-        }
         let beside = self.receivers[slot as usize].has_messages() && packet.seq & LAST != 0;
         let beside = if beside { self.ports.extensions_mut().take(packet) } else { None };
         let number = beside.and_then(|it| it.bytes().try_into().ok()).map(u32::from_le_bytes);
         let number = number.unwrap_or_else(|| packet.number());
+        let kind = self.receivers[slot as usize].kind();
+        if let (Some(_), Some(spec)) = (&self.responders, &cx.world.pairs[usize::from(kind)].reliable) {
+            return self.take_reliably(slot, packet, number, spec, cx);
+        }
         if self.reorder.is_some() && number > self.receivers[slot as usize].packets() {
             self.notify_early(slot, packet, cx);
-            self.reorder.as_mut().expect("just seen").keep(slot, number, packet);
+            self.reorder.as_mut().expect("just seen").keep((slot, slot), number, packet);
             return;
         }
         self.on_data(packet, cx);
@@ -154,12 +156,12 @@ mod tests {
         let mut reorder = Reorder::new(2);
         let packet = |seq| Packet { seq, ..Packet::NONE };
         for seq in [3, 1, 2] {
-            reorder.keep(1, seq, &packet(seq));
+            reorder.keep((1, 1), seq, &packet(seq));
         }
         assert!(reorder.take(0, 1).is_none() && reorder.take(1, 0).is_none());
         let given: Vec<u32> = (1..5).map_while(|number| reorder.take(1, number)).map(|p| p.seq).collect();
         assert_eq!(given, [1, 2, 3]);
-        reorder.keep(1, 9, &packet(9));
+        reorder.keep((1, 1), 9, &packet(9));
         let counts = reorder.counts(1);
         assert_eq!((counts.early, counts.most, counts.waiting), (4, 3, 1));
     }
@@ -168,7 +170,7 @@ mod tests {
     fn the_last_packet_waits_until_the_flow_is_complete_if_it_came_early() {
         let mut reorder = Reorder::new(1);
         for (seq, time) in [(3, 700), (2, 800), (1, 900)] {
-            reorder.keep(0, seq, &Packet { time, seq, ..Packet::NONE });
+            reorder.keep((0, 0), seq, &Packet { time, seq, ..Packet::NONE });
         }
         // Number 0 comes at 1000; of five packets the last one is number 4, which came in its turn.
         assert_eq!(reorder.counts(0).last_waited(4, 1000), 300);

@@ -271,6 +271,7 @@ impl Host {
         // One question for most packets, and a place of its own for what the others ask.
         match sender.sent(pacer, due, cx.now, size, wire_time, cx.world) {
             After::Due(next) => self.pacing_queue.sent(class, next),
+            After::Repeats => self.sent_reliably(pair, &mut packet, due, cx.now, wire_time, cx.world),
             rest => self.rests(rest, pair, &mut packet, cx.now, wire_time, cx.world),
         }
         if cx.world.follows(packet.flow) {
@@ -295,12 +296,6 @@ impl Host {
         world: &World,
     ) {
         let class = packet.class;
-        if self.senders[pair as usize].is_reliable() {
-            self.set_retry(pair, world);
-        }
-        if let After::Timed(due) = after {
-            return self.pacing_queue.sent(class, due);
-        }
         if !matches!(after, After::Acknowledged) {
             let number = packet.seq;
             packet.seq = self.senders[pair as usize].last_seq(number);

@@ -41,7 +41,7 @@ reasons! {
     DeadNode = "dead-node";
     /// The PFC watchdog dropped what waited behind a PAUSE without end.
     Watchdog = "watchdog";
-    /// Its receiver did not take it: it had no room, or another packet was missing before it.
+    /// The receiver of its queue pair did not take it: it had no room, or another packet was missing before it.
     NotTaken = "not-taken";
 }
 

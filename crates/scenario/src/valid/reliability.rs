@@ -98,9 +98,8 @@ pub(super) fn check(context: &mut Context<'_>, flows: &[Flow], facts: impl Fn(us
         if own.peek().is_none() {
             continue;
         }
-        if let Some(flow) =
-            own.find(|flow| flow.pacing == Pacing::Messages || flow.connection != OWN_CONNECTION)
-        {
+        let endless = |flow: &Flow| flow.connection != OWN_CONNECTION && flow.known_size().is_none();
+        if let Some(flow) = own.find(|flow| flow.pacing == Pacing::Messages || endless(flow)) {
             refuse(context, index, kind, flow);
         }
         timers(context, kind, &facts(index), index);
@@ -122,14 +121,14 @@ fn refuse(context: &mut Context<'_>, index: usize, kind: ReliabilityKind, flow: 
     let why = if flow.pacing == Pacing::Messages {
         "whose queue pairs carry messages of ranks"
     } else {
-        "whose messages share a queue pair (connection)"
+        "whose messages share a queue pair (connection) and have no size"
     };
     let word = kind.word();
     let message = format!(
-        "reliability = {word:?} is for queue pairs with one flow each, not for traffic.{name}, {why}"
+        "reliability = {word:?} is for queue pairs with messages of known sizes, not for traffic.{name}, {why}"
     );
     let help = "write reliability = \"none\" for this entry, in a fabric that loses nothing; or give each flow a queue pair of its own";
-    context.report(&at!["traffic", index], message, "not with one flow each", help);
+    context.report(&at!["traffic", index], message, "not with known sizes", help);
 }
 
 /// A packet that is under way should not be taken for lost.

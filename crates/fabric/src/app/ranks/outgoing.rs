@@ -35,6 +35,11 @@ impl Outgoing {
         self.current.size
     }
 
+    /// Turns back to a message that has begun, or from that to a later one.
+    pub(crate) fn turn_to(&mut self, message: Message) {
+        self.current = message;
+    }
+
     /// When it was given the first one; `u64::MAX`: not yet.
     pub(crate) const fn begun(&self) -> u64 {
         self.begun

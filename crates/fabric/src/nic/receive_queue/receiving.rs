@@ -8,6 +8,7 @@ use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
 use crate::violation::What;
 
 /// The receive queue of a host that has one: [`Host`] asks for nothing here where there is none.
@@ -39,7 +40,7 @@ impl Host {
                 self.overflow(packet, cx);
                 return;
             }
-            self.ports.extensions_mut().take(packet);
+            self.ports.drop_packet(packet, NIC, DropReason::NotTaken, cx);
             self.receivers[cx.world.receiver_slot[packet.flow as usize] as usize].count_refused();
             self.refuse(packet, true, cx);
             return;

@@ -5,7 +5,7 @@ use backwater_units::Bytes;
 use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
 use crate::spec::PairSpec;
-use crate::transport::roce::reliable::Reliable;
+use crate::transport::roce::reliable::{Losses, Reliable};
 use crate::transport::roce::segments::Segments;
 use crate::transport::roce::start::Start;
 use crate::transport::roce::window::Window;
@@ -24,7 +24,9 @@ pub(crate) struct Extras {
     pub(super) window: Option<Window>,
     /// If its NIC sends the first bytes of an idle queue pair at a rate of its own.
     pub(super) start: Option<Start>,
-    /// If it sends again what is lost.
+    /// If its queue pair sends again what is lost.
+    pub(super) losses: Option<Losses>,
+    /// If it leads such a queue pair.
     pub(super) reliable: Option<Reliable>,
 }
 
@@ -40,14 +42,16 @@ impl Extras {
         let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
         let window = (reacts && pair.reaction.has_window()).then(|| Window::new(index, pair, world));
         let start = Start::new(world.nic.costs.as_ref());
-        let queue_pair = !world.is_put(index) && flow.pacing != Pacing::Messages;
-        let reliable = pair.reliable.filter(|_| queue_pair).map(|spec| Reliable::new(&spec, world));
+        let repeats = pair.reliable.filter(|_| !world.is_put(index));
+        let losses = repeats.map(|_| Losses::default());
+        let leads = repeats.filter(|_| world.first_of(index) == index);
+        let reliable = leads.map(|spec| Reliable::new(index, &spec, world));
         let any = start.is_some()
             || segments.is_some()
             || supply.is_some()
             || outgoing.is_some()
             || window.is_some()
-            || reliable.is_some();
-        any.then(|| Box::new(Self { segments, supply, outgoing, window, start, reliable }))
+            || losses.is_some();
+        any.then(|| Box::new(Self { segments, supply, outgoing, window, start, losses, reliable }))
     }
 }

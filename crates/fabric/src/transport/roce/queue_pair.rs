@@ -24,10 +24,8 @@ pub(crate) enum After {
     Nothing,
     /// Its window is full; an ACK opens it.
     Acknowledged,
-    /// It has sent its last packet, not for the first time.
-    Again,
-    /// Its next packet is due then, and its timer is to be set.
-    Timed(u64),
+    /// Its queue pair sends again what is lost, and knows what is next.
+    Repeats,
     /// The flow has been sent; the first packet of the connection's next message is not due before that.
     Message(u64),
 }
@@ -103,6 +101,11 @@ impl Sender {
     #[inline]
     pub(crate) const fn pacer(&self) -> u32 {
         self.pacer
+    }
+
+    /// Packets that it has to send.
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
     }
 
     /// The number of its connection at the host, or [`OWN_CONNECTION`].
@@ -192,7 +195,7 @@ impl Sender {
         world: &World,
     ) -> After {
         if self.is_reliable() {
-            return self.sent_reliably(pacer, due, now, size, wire_time, world);
+            return After::Repeats;
         }
         let wire = u32::from(size);
         let (next, made) = self.after_extras(now, wire, wire_time);
@@ -292,11 +295,24 @@ impl Sender {
     /// Turns to the next message that it was given, if ranks give it messages.
     pub(crate) fn begin_message(&mut self, world: &World) {
         let Some(size) = self.outgoing_mut().map(Outgoing::begin) else { return };
+        self.packets = self.sent.wrapping_add(size.div_ceil(u64::from(world.payload)) as u32);
+        self.end_with(size, world);
+    }
+
+    /// The last packet of a message of `size` bytes has what the others leave.
+    fn end_with(&mut self, size: u64, world: &World) {
         let payload = u64::from(world.payload);
-        let packets = size.div_ceil(payload);
-        self.packets = self.sent.wrapping_add(packets as u32);
-        self.last_payload =
-            if world.padded { world.payload } else { (size - (packets - 1) * payload) as u16 };
+        let whole = size.div_ceil(payload) - 1;
+        self.last_payload = if world.padded { world.payload } else { (size - whole * payload) as u16 };
+    }
+
+    /// Turns to a message that it has begun before, whose packets end at number `end`.
+    pub(crate) fn turn_to(&mut self, message: Message, end: u32, world: &World) {
+        if let Some(outgoing) = self.outgoing_mut() {
+            outgoing.turn_to(message);
+        }
+        self.packets = end;
+        self.end_with(message.size, world);
     }
 
     /// The message that it sends, or sent last, if ranks give it messages.
@@ -338,11 +354,20 @@ impl Sender {
         false
     }
 
+    /// All of its packets are known to have come; true if that is new.
+    pub(crate) fn completed(&mut self, now: u64) -> bool {
+        let fresh = self.acked_at == u64::MAX;
+        if fresh {
+            (self.acked, self.acked_at) = (self.packets, now);
+        }
+        fresh
+    }
+
     /// Whether its ACKs tell somebody something beside marks: the reaction point round-trip times, or what arrived.
     #[inline]
     pub(crate) fn measures(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| {
-            extras.segments.is_some() || extras.window.is_some() || extras.reliable.is_some()
+            extras.segments.is_some() || extras.window.is_some() || extras.losses.is_some()
         })
     }
 
@@ -355,17 +380,17 @@ impl Sender {
     }
 
     /// Its next packet is that of this number.
-    pub(super) const fn set_next(&mut self, number: u32) {
+    pub(crate) const fn set_next(&mut self, number: u32) {
         self.sent = number;
     }
 
     /// Whether there is a packet of that number.
-    pub(super) const fn has_next(&self) -> bool {
+    pub(crate) const fn has_next(&self) -> bool {
         self.sent < self.packets
     }
 
     /// Whether the packet sent last was its last one.
-    pub(super) const fn has_sent_last(&self) -> bool {
+    pub(crate) const fn has_sent_last(&self) -> bool {
         self.sent == self.packets
     }
 
@@ -375,7 +400,7 @@ impl Sender {
     }
 
     /// Packets are sent again: segments under way are not measured.
-    pub(super) fn forget_round_trips(&mut self) {
+    pub(crate) fn forget_round_trips(&mut self) {
         if let Some(segments) = self.extras_mut().and_then(|extras| extras.segments.as_mut()) {
             segments.lose();
         }

@@ -1,21 +1,27 @@
-//! A sender that sends again what is lost: which packet is next, what a reply or a timeout changes, and its timer.
+//! A queue pair that sends again what is lost: which packet is next, what a reply or a timeout changes, and its timer.
 //!
-//! The number of the next packet is where all senders have it; after each packet, reply and timeout it is set anew
-//! ([`Sender::turn`]). A sender without anything to send, or that may not send, *rests*: it is not among the queue pairs that are due.
-//! The timer is lazy: one event at a time, which looks whether what it was set for still stands.
+//! It numbers packets from 0, those of all its messages one after the other, as the PSN does. The sender of its first message has what
+//! is here: it is the one that *leads*. The number of its next packet is where all senders have it; after each packet, reply and timeout
+//! it is set anew (`Host::turn`). A queue pair without anything to send, or that may not send, *rests*: it is not among those that are
+//! due. The timer is lazy: one event at a time, which looks whether what it was set for still stands.
+use std::collections::VecDeque;
+
 use backwater_control::transport::selective::{self, Requester};
 use backwater_control::transport::{Initiator, Next as Again, ReplayMoves};
-use backwater_traffic::OWN_CONNECTION;
+use backwater_traffic::{OWN_CONNECTION, Pacing};
 
+use crate::app::ranks::frame::Message;
 use crate::packet::Packet;
 use crate::spec::{ReliableSpec, Repeat};
 use crate::transport::roce::pacer::Pacer;
-use crate::transport::roce::queue_pair::{After, Sender};
+use crate::transport::roce::queue_pair::Sender;
 use crate::transport::roce::segments::Next;
 use crate::world::World;
 
 /// No instant.
 const NEVER: u64 = u64::MAX;
+/// No sender.
+const NOBODY: u32 = u32::MAX;
 
 /// The most packets that a queue pair with selective repeat can have under way: what a NACK's number has room for.
 pub const MOST_SELECTIVE: u32 = (1 << OFFSET) - 1;
@@ -42,7 +48,7 @@ enum Kind {
     Selective(Requester, Box<[u64]>),
 }
 
-/// What happened to a queue pair that loses packets.
+/// What happened while a message was the oldest of its queue pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Losses {
     /// NACKs that it got.
@@ -53,14 +59,26 @@ pub(crate) struct Losses {
     pub(crate) failed: bool,
 }
 
-/// What only such a sender has.
+/// A message that has begun. The numbers of its packets on the queue pair end at `end`; those that its sender gives them are less by `base`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) base: u32,
+    pub(crate) end: u32,
+    pub(crate) slot: u32,
+    /// If ranks gave it to a sender that carries all of theirs.
+    pub(crate) of_rank: Option<Message>,
+}
+
+/// What only such a queue pair has.
 #[derive(Clone, Debug)]
 pub(crate) struct Reliable {
     kind: Kind,
-    /// It is not among the queue pairs that are due.
-    rests: bool,
-    /// All has been sent once.
-    ended: bool,
+    /// Of a connection: those that have begun and are not acknowledged, the oldest first.
+    messages: VecDeque<Begun>,
+    /// Packets of all messages that have begun.
+    posted: u32,
+    /// The sender of its next packet that stands among the queue pairs that are due; [`NOBODY`]: it rests.
+    stands: u32,
     /// When its pacer lets the next packet go.
     due: u64,
     /// Since when it waits to hear something; [`NEVER`]: it does not.
@@ -69,11 +87,14 @@ pub(crate) struct Reliable {
     armed: u64,
     /// Timeouts since something new was heard.
     tries: u32,
-    losses: Losses,
+    failed: bool,
+    /// It has one message only.
+    alone: bool,
 }
 
 impl Reliable {
-    pub(crate) fn new(spec: &ReliableSpec, world: &World) -> Self {
+    /// That of the queue pair which `flow` is the first, or the only one, of.
+    pub(crate) fn new(flow: u32, spec: &ReliableSpec, world: &World) -> Self {
         let kind = match spec.repeat {
             Repeat::GoBackN => Kind::GoBackN(Initiator::new(ReplayMoves::AtOnce)),
             Repeat::Selective { cap, .. } => {
@@ -81,20 +102,86 @@ impl Reliable {
                 Kind::Selective(Requester::default(), vec![0; selective::words(packets.max(1))].into())
             }
         };
+        let of = &world.flows[flow as usize];
+        let alone = of.connection == OWN_CONNECTION && of.pacing != Pacing::Messages;
         Self {
             kind,
-            rests: false,
-            ended: false,
+            messages: VecDeque::new(),
+            posted: 0,
+            stands: if alone { world.sender_slot[flow as usize] } else { NOBODY },
             due: 0,
             since: NEVER,
             armed: NEVER,
             tries: 0,
-            losses: Losses::default(),
+            failed: false,
+            alone,
         }
     }
 
-    pub(crate) const fn losses(&self) -> Losses {
-        self.losses
+    /// The next message of a connection begins; its first packet is due at `due`.
+    pub(crate) fn follows(&mut self, message: Begun, due: u64) {
+        debug_assert!(message.of_rank.is_some() || message.base == self.posted, "in their order");
+        self.posted = message.end;
+        self.messages.push_back(message);
+        self.due = self.due.max(due);
+    }
+
+    /// The number of the first packet of the message that begins next.
+    pub(crate) const fn posted(&self) -> u32 {
+        self.posted
+    }
+
+    /// The oldest message of a connection, if all its packets are known to have come: it is forgotten.
+    pub(crate) fn completes(&mut self) -> Option<u32> {
+        let oldest = self.numbers().1;
+        let slot = self.messages.front().filter(|first| first.end <= oldest)?.slot;
+        self.messages.pop_front();
+        Some(slot)
+    }
+
+    /// The message of a packet: of a queue pair without connection the one of `lead`.
+    pub(crate) fn place(&self, number: u32, lead: u32) -> Option<Begun> {
+        if self.alone {
+            return Some(Begun { base: 0, end: u32::MAX, slot: lead, of_rank: None });
+        }
+        let at = self.messages.partition_point(|message| message.end <= number);
+        self.messages.get(at).copied()
+    }
+
+    /// The sender of the oldest packet without ACK.
+    pub(crate) fn oldest(&self, lead: u32) -> u32 {
+        self.messages.front().map_or(lead, |first| first.slot)
+    }
+
+    /// Whether a packet that is sent again passes window and cap; else whether the cap lets a new one go.
+    fn passes(&self, spec: &ReliableSpec, payload: u32) -> (bool, bool) {
+        match (&self.kind, spec.repeat) {
+            // What is lost is no longer under way: it passes the cap and the window, as IRN §3.2 has it.
+            (Kind::Selective(it, _), Repeat::Selective { cap, .. }) => {
+                let again = it.again().is_some();
+                (again, again || it.may_send(payload, cap))
+            }
+            _ => (false, true),
+        }
+    }
+
+    /// A packet has left `now`; its pacer lets the next one go at `due`.
+    pub(crate) fn left(&mut self, due: u64, now: u64, spec: &ReliableSpec) {
+        self.due = due;
+        if self.since == NEVER || spec.every_packet {
+            self.since = now;
+        }
+    }
+
+    /// When its next packet is due.
+    pub(crate) const fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// The sender `next` stands among those that are due, or none. The one that stood there before.
+    pub(crate) fn stand(&mut self, next: Option<u32>) -> Option<u32> {
+        let before = std::mem::replace(&mut self.stands, next.unwrap_or(NOBODY));
+        (before != NOBODY).then_some(before)
     }
 
     /// The packet to be sent again, if there is one, else the next new one; the oldest without ACK, and the next new one.
@@ -109,7 +196,7 @@ impl Reliable {
     }
 
     /// The packet was sent. Whether it had been before.
-    fn sent(&mut self) -> bool {
+    pub(crate) fn sent(&mut self) -> bool {
         match &mut self.kind {
             Kind::GoBackN(it) => it.sent().again,
             Kind::Selective(it, arrived) => it.sent(arrived).1,
@@ -128,7 +215,7 @@ impl Reliable {
     }
 
     /// The instant for which its timer is to be set, if it is not set for one before.
-    fn arm(&mut self, spec: &ReliableSpec) -> Option<u64> {
+    pub(crate) fn arm(&mut self, spec: &ReliableSpec) -> Option<u64> {
         if self.since == NEVER {
             return None;
         }
@@ -169,118 +256,20 @@ pub(crate) enum Expiry {
     Error,
 }
 
-impl Sender {
-    fn reliable(&self) -> Option<&Reliable> {
-        self.extras()?.reliable.as_ref()
-    }
-
-    fn reliable_mut(&mut self) -> &mut Reliable {
-        self.extras_mut().and_then(|extras| extras.reliable.as_mut()).expect("it sends again what is lost")
-    }
-
-    /// What happened to it, if it sends again what is lost.
-    pub(crate) fn losses(&self) -> Losses {
-        self.reliable().map(Reliable::losses).unwrap_or_default()
-    }
-
-    /// Whether it sends again what is lost.
-    pub(crate) fn is_reliable(&self) -> bool {
-        self.reliable().is_some()
-    }
-
-    /// What a sender that does so does when a packet starts to leave, see [`Sender::sent`]; the number is set already.
-    #[allow(clippy::too_many_arguments, reason = "what is known when a packet leaves")]
-    pub(super) fn sent_reliably(
-        &mut self,
-        pacer: &mut Pacer,
-        due: u64,
-        now: u64,
-        size: u16,
-        wire_time: u64,
-        world: &World,
-    ) -> After {
-        let (wire, number) = (u32::from(size), self.last_sent());
-        let again = self.reliable_mut().sent();
-        let (next, made) = if again {
-            self.count_resent();
-            (Next::Paced { since: now, bytes: wire }, 0)
-        } else {
-            self.after_extras(now, wire, wire_time)
-        };
-        let last = self.has_sent_last();
-        if let Some(window) = self.window_mut() {
-            if again {
-                window.sent_again(number, now, wire);
-            } else {
-                window.sent(number + 1, now, wire, made);
-            }
-        }
-        let due = pacer.next_due(self.kind(), &next, due, now, wire, wire_time, world).max(made);
-        let spec = world.reliable_of(self.kind());
-        let reliable = self.reliable_mut();
-        reliable.due = due;
-        if reliable.since == NEVER || spec.every_packet {
-            reliable.since = now;
-        }
-        let first = last && !reliable.ended;
-        reliable.ended |= last;
-        let open = self.turn(pacer, world);
-        debug_assert!(self.connection() == OWN_CONNECTION, "scenarios say so");
-        debug_assert!(!(open && last), "nothing follows the last packet");
-        if open {
-            return if self.reliable_mut().armed == NEVER { After::Timed(due) } else { After::Due(due) };
-        }
-        self.reliable_mut().rests = true;
-        match (last, first) {
-            (true, true) => After::Nothing,
-            (true, false) => After::Again,
-            (false, _) => After::Acknowledged,
-        }
-    }
-
-    /// Sets the number of the next packet. Whether it may be sent.
-    pub(crate) fn turn(&mut self, pacer: &Pacer, world: &World) -> bool {
-        let Some(reliable) = self.reliable() else { return false };
-        let failed = reliable.losses.failed;
-        let (again, oldest, newest) = reliable.numbers();
-        let next = again.unwrap_or(newest);
-        let capped = match (&reliable.kind, world.reliable_of(self.kind()).repeat) {
-            (Kind::Selective(it, _), Repeat::Selective { cap, .. }) => {
-                // What is lost is no longer under way: it passes the cap and the window, as IRN §3.2 has it.
-                if again.is_some() { Some(true) } else { Some(it.may_send(u32::from(world.payload), cap)) }
-            }
-            _ => None,
-        };
-        self.set_next(next);
-        let free = again.is_some() && capped.is_some();
-        let window = if free { None } else { self.window_mut() };
-        let open = window.is_none_or(|window| window.takes(next - oldest, pacer));
-        !failed && self.has_next() && capped.unwrap_or(true) && open
-    }
-
-    /// When its timer is to be set, if so.
-    pub(crate) fn arm(&mut self, world: &World) -> Option<u64> {
-        let spec = world.reliable_of(self.kind());
-        self.reliable_mut().arm(spec)
-    }
-
+impl Reliable {
     /// What an ACK or a NACK says.
     pub(crate) fn heard(&self, reply: &Packet, is_nack: bool) -> Heard {
         if !is_nack {
             return Heard { expected: reply.seq, number: reply.seq.checked_sub(1), lost: false };
         }
-        let oldest = self.reliable().map_or(0, |reliable| reliable.numbers().1);
-        let (expected, number) = of_nack(reply.seq, oldest);
+        let (expected, number) = of_nack(reply.seq, self.numbers().1);
         Heard { expected, number, lost: true }
     }
 
     /// An ACK or a NACK has come `now`. Whether packets are sent again for it.
-    pub(crate) fn on_reply(&mut self, heard: &Heard, now: u64, world: &World) -> bool {
-        let spec = world.reliable_of(self.kind());
-        let reliable = self.reliable_mut();
-        let (_, before, _) = reliable.numbers();
-        reliable.losses.nacks += u32::from(heard.lost);
-        let begins = match (&mut reliable.kind, spec.repeat) {
+    pub(crate) fn on_reply(&mut self, heard: &Heard, now: u64, spec: &ReliableSpec) -> bool {
+        let (_, before, _) = self.numbers();
+        let begins = match (&mut self.kind, spec.repeat) {
             (Kind::GoBackN(it), _) if heard.lost => it.on_nack(heard.expected).replay,
             (Kind::GoBackN(it), _) => {
                 it.on_ack(heard.expected);
@@ -296,58 +285,107 @@ impl Sender {
                 false
             }
         };
-        let fresh = reliable.numbers().1 > before;
+        let fresh = self.numbers().1 > before;
         if fresh {
-            reliable.tries = 0;
+            self.tries = 0;
         }
         if fresh || begins || spec.every_packet {
-            reliable.wait(now);
-        }
-        if begins {
-            self.forget_round_trips();
+            self.wait(now);
         }
         begins
     }
 
     /// Its timer has gone off `now`.
-    pub(crate) fn expired(&mut self, now: u64, world: &World) -> Expiry {
-        let spec = world.reliable_of(self.kind());
-        let reliable = self.reliable_mut();
-        if reliable.armed != now || reliable.losses.failed {
+    pub(crate) fn expired(&mut self, now: u64, spec: &ReliableSpec) -> Expiry {
+        if self.armed != now || self.failed {
             return Expiry::Nothing;
         }
-        reliable.armed = NEVER;
-        if reliable.since == NEVER {
+        self.armed = NEVER;
+        if self.since == NEVER {
             return Expiry::Nothing;
         }
-        if reliable.since + reliable.patience(spec) > now {
-            return reliable.arm(spec).map_or(Expiry::Nothing, Expiry::Later);
+        if self.since + self.patience(spec) > now {
+            return self.arm(spec).map_or(Expiry::Nothing, Expiry::Later);
         }
-        reliable.losses.timeouts += 1;
-        reliable.tries += 1;
-        if reliable.tries > spec.retries {
-            reliable.losses.failed = true;
-            reliable.since = NEVER;
+        self.tries += 1;
+        if self.tries > spec.retries {
+            self.failed = true;
+            self.since = NEVER;
             return Expiry::Error;
         }
-        match (&mut reliable.kind, spec.repeat) {
+        match (&mut self.kind, spec.repeat) {
             (Kind::Selective(it, arrived), Repeat::Selective { config, .. }) => {
                 it.on_timeout(&config, arrived);
             }
             (Kind::GoBackN(it), _) => drop(it.on_implied_nack()),
             (Kind::Selective(..), Repeat::GoBackN) => unreachable!("made of its spec"),
         }
-        reliable.since = now;
-        self.forget_round_trips();
+        self.since = now;
         Expiry::Timeout
     }
 
-    /// It is among the queue pairs that are due, or no more: whether that is new, and when its next packet is due.
-    pub(crate) fn stands(&mut self, open: bool) -> Option<u64> {
-        let reliable = self.reliable_mut();
-        let changed = reliable.rests == open;
-        reliable.rests = !open;
-        changed.then_some(reliable.due)
+    /// The number of the next packet, of the oldest one without ACK, and whether the former needs no window; `None`: it may not leave.
+    pub(crate) fn next(&self, spec: &ReliableSpec, payload: u32) -> (u32, u32, Option<bool>) {
+        let (again, oldest, newest) = self.numbers();
+        let (free, open) = self.passes(spec, payload);
+        (again.unwrap_or(newest), oldest, (open && !self.failed).then_some(free))
+    }
+}
+
+impl Sender {
+    /// What its queue pair has, if it leads it.
+    pub(crate) fn reliable(&self) -> &Reliable {
+        self.extras().and_then(|extras| extras.reliable.as_ref()).expect("it leads")
+    }
+
+    /// The same.
+    pub(crate) fn reliable_mut(&mut self) -> &mut Reliable {
+        self.extras_mut().and_then(|extras| extras.reliable.as_mut()).expect("it leads")
+    }
+
+    /// What happened to it, if it sends again what is lost.
+    pub(crate) fn losses(&self) -> Losses {
+        self.extras().and_then(|extras| extras.losses).unwrap_or_default()
+    }
+
+    /// The same, to be counted.
+    pub(crate) fn losses_mut(&mut self) -> &mut Losses {
+        self.extras_mut().and_then(|extras| extras.losses.as_mut()).expect("it sends again")
+    }
+
+    /// Whether it sends again what is lost.
+    pub(crate) fn is_reliable(&self) -> bool {
+        self.extras().is_some_and(|extras| extras.losses.is_some())
+    }
+
+    /// A packet of `size` bytes started to leave `now`, not for the first time if it is sent `again`; see [`Sender::sent`]. When the next
+    /// one is due.
+    #[allow(clippy::too_many_arguments, reason = "what is known when a packet leaves")]
+    pub(crate) fn sent_copy(
+        &mut self,
+        again: bool,
+        pacer: &mut Pacer,
+        due: u64,
+        now: u64,
+        size: u16,
+        wire_time: u64,
+        world: &World,
+    ) -> u64 {
+        let (wire, number) = (u32::from(size), self.last_sent());
+        let (next, made) = if again {
+            self.count_resent();
+            (Next::Paced { since: now, bytes: wire }, 0)
+        } else {
+            self.after_extras(now, wire, wire_time)
+        };
+        if let Some(window) = self.window_mut() {
+            if again {
+                window.sent_again(number, now, wire);
+            } else {
+                window.sent(number + 1, now, wire, made);
+            }
+        }
+        pacer.next_due(self.kind(), &next, due, now, wire, wire_time, world).max(made)
     }
 }
 

@@ -119,7 +119,8 @@ impl Window {
     }
 
     /// The same of a sender that sends again what is lost, and knows itself when it may go on: only the latest copy of a packet is
-    /// measured, and only by the reply to itself.
+    /// measured, and only by the reply to itself. An ACK for a packet that has been answered already is that of the one that came late
+    /// before it: the last one without an answer.
     pub(crate) fn replied(
         &mut self,
         heard: &Heard,
@@ -129,8 +130,10 @@ impl Window {
         pacer: &mut Pacer,
         world: &World,
     ) {
-        let started = heard.number.and_then(|number| self.take_time(number));
         let newly = heard.expected.saturating_sub(self.acked);
+        let own = heard.number.and_then(|number| self.take_time(number));
+        let late = || if heard.lost || newly == 0 { None } else { self.take_latest(heard.expected) };
+        let started = own.or_else(late);
         self.acked += newly;
         while self.first < self.acked && self.times.pop_front().is_some() {
             self.first += 1;
@@ -170,6 +173,13 @@ impl Window {
         if let Some(before) = &mut self.telemetry {
             **before = telemetry;
         }
+    }
+
+    /// When the last packet before this one started to leave of which that has not been asked.
+    fn take_latest(&mut self, number: u32) -> Option<u64> {
+        let below = number.saturating_sub(self.first) as usize;
+        let at = self.times.iter().take(below).rposition(|time| *time != DONE)?;
+        self.take_time(self.first + at as u32)
     }
 
     /// When a packet started to leave, the first time that is asked.

@@ -111,3 +111,34 @@ fn a_slow_link_serialises_from_the_next_frame_on() {
     let count = outcome.records.frames.iter().filter(slow).count();
     assert!((6..=7).contains(&count), "{count}");
 }
+
+#[test]
+fn a_switch_that_cuts_through_stores_what_comes_slower_than_it_sends() {
+    let text = PAIR.replace("store-and-forward", "cut-through");
+    let slow = "[[fault]]\nkind = \"link-slow\"\nlink = [\"h0\", \"s\"]\nrate = \"10Gbps\"\nat = \"5us\"\nuntil = \"25us\"\n";
+    let mut spec = spec(&text, slow);
+    // h0's NIC, and the port of the switch (node 2) to h1.
+    spec.probe.frames = vec![NIC, (2, 1)];
+    let outcome = try_run(spec, scene::FAST, Some(us(60))).unwrap_or_else(|violation| panic!("{violation}"));
+    let sent = |node: u32| {
+        let frames = outcome
+            .records
+            .frames
+            .iter()
+            .filter(move |frame| frame.node == node && frame.kind == FrameKind::Put);
+        frames.map(|frame| frame.sent.as_ps())
+    };
+    let mut checked = [0; 2];
+    for (came, left) in sent(0).zip(sent(2)) {
+        let slow = (5_000_001..25_000_000).contains(&came);
+        // The whole frame, 2000 B at 10 Gbps, or no more than it takes at 100 Gbps; and 1 us.
+        let wait = left - came;
+        if slow {
+            assert_eq!(wait, 1_600_000 + 1_000_000, "{came}");
+        } else {
+            assert!(wait <= 160_000 + 1_000_000, "{came}: {wait}");
+        }
+        checked[usize::from(slow)] += 1;
+    }
+    assert!(checked.iter().all(|count| *count > 5), "{checked:?}");
+}

@@ -104,3 +104,44 @@ fn reroutes_are_the_same_on_every_engine_and_number_of_threads() {
     });
     assert!(runs.windows(2).all(|pair| pair[0] == pair[1]));
 }
+
+#[test]
+fn in_a_fat_tree_whose_links_flap_every_flow_ends_and_routes_come_to_rest() {
+    // 128 hosts; a way up, a way down and a whole core fail again and again, each for longer than detection takes.
+    let text = r#"
+profile = "ideal"
+topology = { kind = "fat-tree", k = 8, rate = "100Gbps", delay = "1us", routing = "ecmp" }
+fault-handling = { detect = "10us", converge = "20us" }
+transport = { reliability = "selective-repeat" }
+[switch]
+flow-control = "none"
+overflow = "drop"
+[[traffic]]
+name = "x"
+kind = "permutation"
+size = "1MB"
+"#;
+    let flaps = |link: &str, at: u32| {
+        format!(
+            "[[fault]]\nkind = \"link-down\"\nlink = {link}\nat = \"{at}us\"\nfor = \"30us\"\nevery = \"70us\"\ntimes = 5\n"
+        )
+    };
+    let more = flaps(r#"["edge0.0", "agg0.0"]"#, 10)
+        + &flaps(r#"["agg5.1", "core5"]"#, 25)
+        + "[[fault]]\nkind = \"switch-down\"\nswitch = \"core0\"\nat = [\"20us\", \"120us\"]\nfor = \"40us\"\n";
+    let runs = [KINDS[0], KINDS[1]].map(|kind| {
+        let outcome =
+            try_run(spec(text, &more), kind, None).unwrap_or_else(|violation| panic!("{violation}"));
+        assert!(outcome.flows.iter().all(|flow| flow.received.get() == 1_000_000));
+        assert!(outcome.flows.iter().any(|flow| flow.resent_packets > 0));
+        outcome
+    });
+    assert_eq!(runs[0].totals.digest, runs[1].totals.digest);
+    // Whoever has noticed a failure notices its end, if the run lasts so long: after the last one, from 305 us to 335 us, at 345 us.
+    let ended = runs[0].flows.iter().map(|flow| flow.finish).max().expect("flows");
+    let count = |event| events(&runs[0], event).len();
+    if ended > us(345) {
+        assert_eq!(count(FaultEvent::Detected), count(FaultEvent::Admitted));
+    }
+    assert!(count(FaultEvent::Rerouted) > 0);
+}

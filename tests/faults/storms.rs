@@ -96,3 +96,88 @@ fn a_storm_that_stops_the_fabric_for_good_ends_the_run_which_names_it() {
     assert!(violation.contains("The NIC of h1 sends PAUSE without end"), "{violation}");
     assert!(violation.contains("switch.pfc.watchdog.action"), "{violation}");
 }
+
+#[test]
+fn a_watchdog_that_looks_later_than_the_fabric_is_checked_for_a_standstill_sets_it_free() {
+    // 20 ms: nothing moves for as long, as there is no other flow, and no other fault comes.
+    let one = PFC.split("[[traffic]]").take(2).collect::<Vec<_>>().join("[[traffic]]");
+    let text = one.replace("run = { until = \"2ms\" }", "").replace("100MB", "2MB");
+    let slow = "[switch.pfc.watchdog]\naction = \"forward\"\ndetect = \"20ms\"\nrestore = \"20ms\"\n";
+    let outcome = try_run(spec(&text, &(storm("") + slow)), FAST, None).unwrap_or_else(|v| panic!("{v}"));
+    assert_eq!(events(&outcome, FaultEvent::Triggered).len(), 1);
+    assert_eq!(outcome.flows[0].received.get(), 2_000_000);
+}
+
+/// h1 does not stop sending PAUSE, the switch fills, and pauses h0, whose NIC has a watchdog.
+fn of_nics(action: &str) -> String {
+    let watchdog = format!(
+        "nic = {{ watchdog = {{ action = \"{action}\", detect = \"200us\", restore = \"300us\" }} }}"
+    );
+    let host = format!(
+        "host = {{ transport = \"roce\", {watchdog} }}\ntransport = {{ reliability = \"go-back-n\" }}"
+    );
+    PFC.replace("host = { transport = \"put\" }", &host)
+}
+
+/// When the gate of a NIC closes.
+fn closings(outcome: &scene::Outcome, host: u32) -> Vec<u64> {
+    outcome.pauses_at((host, 0)).iter().filter(|pause| pause.paused).map(|pause| pause.time.as_ps()).collect()
+}
+
+#[test]
+fn a_nic_that_forwards_is_held_no_longer_than_detection_takes() {
+    let until = storm("until = \"1500us\"");
+    assert_eq!(
+        closings(&run(&of_nics("none"), &until, 2000), 0).len(),
+        1,
+        "once, as long as the storm lasts"
+    );
+    // Room for what the NIC sends all the same: 1.4 ms at 100 Gbps are 17.5 MB.
+    let roomy = of_nics("forward").replace("[switch]\n", "[switch]\nbuffer = \"100MB\"\n");
+    let outcome = run(&roomy, &(until + "[switch.pfc]\nxoff = \"100KB\"\nxon = \"90KB\"\n"), 2000);
+    let closed = closings(&outcome, 0)[0];
+    assert_eq!(events(&outcome, FaultEvent::Triggered), [(closed + 200_000_000, 0)]);
+    // The switch sends its PAUSE once: none comes for 300 us more.
+    assert_eq!(events(&outcome, FaultEvent::Restored), [(closed + 500_000_000, 0)]);
+    assert!(outcome.records.drops.is_empty());
+}
+
+#[test]
+fn a_nic_that_drops_loses_the_acks_that_wait_and_keeps_its_data() {
+    // h0 also receives: the ACKs of z wait behind the gate that x's PAUSE closes.
+    let both = "[[traffic]]\nname = \"z\"\nkind = \"flow\"\nfrom = \"h2\"\nto = \"h0\"\nsize = \"100MB\"\n";
+    // After the storm is over for the NIC, h0 sends into a switch that h1 still holds.
+    let roomy = of_nics("drop").replace("[switch]\n", "[switch]\nbuffer = \"100MB\"\n");
+    let outcome = run(&roomy, &(storm("until = \"1500us\"") + both), 2000);
+    let closed = closings(&outcome, 0)[0];
+    assert_eq!(events(&outcome, FaultEvent::Triggered), [(closed + 200_000_000, 0)]);
+    let lost = dropped(&outcome, DropReason::Watchdog);
+    assert!(!lost.is_empty() && lost.iter().all(|drop| drop.node == 0 && !drop.data), "{lost:?}");
+    assert_eq!(events(&outcome, FaultEvent::Restored), [(closed + 500_000_000, 0)]);
+}
+
+#[test]
+fn watchdogs_of_nics_are_the_same_on_every_engine_and_number_of_threads() {
+    let more = storm("until = \"1ms\"") + &watchdog("forward");
+    let runs = KINDS.map(|kind| {
+        let outcome =
+            try_run(spec(&of_nics("drop"), &more), kind, Some(us(2000))).unwrap_or_else(|v| panic!("{v}"));
+        (outcome.totals.digest, outcome.records.drops, outcome.records.faults)
+    });
+    assert!(runs.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn what_a_storm_holds_is_held_by_the_host_that_storms() {
+    let mut spec = spec(PFC, &storm(""));
+    spec.probe.blame = Some(scene::per_port(&spec.network, |_| backwater_units::Bytes::new(100_000)));
+    let outcome = try_run(spec, FAST, Some(us(2000))).unwrap_or_else(|v| panic!("{v}"));
+    let holds: Vec<_> = outcome.records.holds.iter().filter(|hold| hold.node == 1).collect();
+    // At 100 us, and again every half of 65 535 quanta of 5.12 ns: 167.7696 us.
+    let times: Vec<u64> = holds.iter().map(|hold| hold.time.as_ps()).collect();
+    let expected: Vec<u64> =
+        (0..12).map(|number| 100_000_000 + number * 167_769_600).take_while(|t| *t < 2_000_000_000).collect();
+    assert_eq!(times, expected);
+    // Port 1 of a host with one port is the host itself; what it holds is port 1 of the switch, node 4.
+    assert!(holds.iter().all(|hold| (hold.blocker, hold.held_node, hold.held_port) == (1, 4, 1)));
+}

@@ -20,6 +20,8 @@ buffer = "400KB"
 [switch.pfc]
 xoff = "20KB"
 xon = "18KB"
+[switch.credits]
+period = "3us"
 [[traffic]]
 name = "x"
 kind = "permutation"
@@ -59,9 +61,10 @@ proptest! {
     fn random_faults_do_not_depend_on_the_engine(
         faults in proptest::collection::vec(fault(), 1..4),
         voq in any::<bool>(),
+        credits in any::<bool>(),
         action in prop_oneof![Just("none"), Just("drop"), Just("forward")],
     ) {
-        let text = text(if voq { "voq" } else { "output" }, "pfc");
+        let text = text(if voq || credits { "voq" } else { "output" }, if credits { "credits" } else { "pfc" });
         let watchdog = format!("[switch.pfc.watchdog]\naction = \"{action}\"\ndetect = \"4us\"\nrestore = \"6us\"\n");
         let more = faults.concat() + &watchdog;
         // Two that are the case at a time are refused.

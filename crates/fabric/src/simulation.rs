@@ -144,7 +144,7 @@ impl Simulation {
         let engine = Engine::new(kind, nodes, &groups(&network), width, reach).with_grid(grid);
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.grid().as_ps());
-        let settled = crate::link::gates::settled(reach, &world).as_ps();
+        let settled = deadlock::lasting(reach, &world).as_ps();
         Self { engine, world: Arc::new(world), network, steps: steps.into(), goal, stall, settled }
     }
 

@@ -164,6 +164,8 @@ pub(crate) struct World {
     pub(crate) hashes: Arc<[[u32; 2]]>,
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
+    /// Whether anybody wants to know when a gate closes or opens: `pauses`, or a watchdog.
+    pub(crate) notes_gates: bool,
     pub(crate) states: bool,
     pub(crate) drops: bool,
     /// Traffic entries that have flows: none has a higher number.
@@ -303,6 +305,7 @@ impl World {
             receiver_slot,
             marks: spec.probe.marks,
             pauses: spec.probe.pauses,
+            notes_gates: spec.probe.pauses || spec.faults.has_watchdog(),
             states: spec.probe.states,
             drops: spec.probe.drops,
             delivered: spec.probe.delivered,

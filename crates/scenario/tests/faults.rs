@@ -1,5 +1,5 @@
 //! Faults that cannot be: each is refused with its place, its value and a fix.
-use crate::common::{report, says};
+use crate::common::{report, says, valid};
 
 const SMALL: &str = r#"
 profile = "endpoint"
@@ -52,6 +52,12 @@ fn a_thing_cannot_fail_twice_at_a_time() {
 }
 
 #[test]
+fn more_faults_than_have_numbers_are_refused() {
+    let many = "[[fault]]\nkind = \"host-stop\"\nhost = \"h0\"\nat = \"1us\"\n".repeat(65_536);
+    says(&report(&format!("{SMALL}{many}"), &[]), &["there are 65536 faults", "allowed: at most 65535"]);
+}
+
+#[test]
 fn a_storm_needs_pfc_and_a_lossless_priority() {
     let storm = "kind = \"pause-storm\"\nhost = \"h0\"\nat = \"1us\"";
     says(&report(&fault(storm), &[]), &["\"pause-storm\" needs PFC", "switch.flow-control = \"pfc\""]);
@@ -71,11 +77,42 @@ fn traffic_that_sends_nothing_twice_is_refused_where_packets_are_lost() {
 }
 
 #[test]
-fn links_under_credits_and_routes_that_cannot_be_computed_again_do_not_fail() {
+fn a_watchdog_that_drops_is_refused_where_nothing_is_sent_twice() {
+    let roce = SMALL.replace("run =", "host = { transport = \"roce\" }\nrun =");
+    for place in ["switch.pfc", "host.nic"] {
+        let set = [format!("{place}.watchdog.action=drop"), "switch.flow-control=pfc".to_owned()];
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let said = report(&roce, &set);
+        says(&said, &["traffic.x sends nothing twice", "write action = \"forward\""]);
+        assert!(said.contains(&format!("{place}.watchdog.action")), "{said}");
+    }
+}
+
+#[test]
+fn credits_that_come_back_at_once_and_routes_that_cannot_be_computed_again_do_not_go_with_lost_packets() {
     let down = "kind = \"link-down\"\nlink = [\"leaf0\", \"spine0\"]\nat = \"1us\"";
-    says(&report(&fault(down), &["switch.flow-control=credits"]), &["needs switches without credits"]);
+    let credits = ["switch.flow-control=credits", "switch.queueing=voq"];
+    let at_once = [&credits[..], &["switch.credits.returned=at-once"]].concat();
+    says(
+        &report(&fault(down), &at_once),
+        &["needs updates of credits in periods", "returned = \"periodic\""],
+    );
+    valid(&fault(down), &credits);
     says(
         &report(&fault(down), &["switch.flow-control=pfc", "switch.queueing=input"]),
         &["flushes egress queues"],
     );
+}
+
+#[test]
+fn a_slower_link_is_slower() {
+    for rate in ["100Gbps", "400Gbps"] {
+        let fast =
+            format!("kind = \"link-slow\"\nlink = [\"leaf0\", \"spine0\"]\nrate = \"{rate}\"\nat = \"1us\"");
+        let said = report(&fault(&fast), &[]);
+        says(
+            &said,
+            &[&format!("{rate} is not slower than the link"), "allowed: less than 100Gbps", "fault[0].rate"],
+        );
+    }
 }

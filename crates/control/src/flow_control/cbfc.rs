@@ -130,6 +130,11 @@ impl CreditSender {
         Self { fctbs: 0, fccl: units }
     }
 
+    /// The link is initialised again: both counters begin anew, and nothing may be sent before the first update.
+    pub const fn restart(&mut self) {
+        *self = Self { fctbs: 0, fccl: 0 };
+    }
+
     /// FCTBS, units sent in all, modulo 2³².
     #[inline]
     pub const fn fctbs(&self) -> u32 {
@@ -188,6 +193,12 @@ impl CreditReceiver {
     /// An empty buffer of so many units.
     pub const fn new(units: u32) -> Self {
         Self { abr: 0, held: 0, buffer: units, granted: units }
+    }
+
+    /// The link is initialised again: ABR begins anew, and what was granted is void. What is in the buffer stays there.
+    pub const fn restart(&mut self) {
+        self.abr = 0;
+        self.granted = 0;
     }
 
     /// ABR, units received in all, modulo 2³².
@@ -311,6 +322,24 @@ mod tests {
         assert_eq!([0, 20, 21, 70, 71, 119].map(due), [20, 20, 70, 70, 120, 120]);
         let now = Time::from_ps(12_345);
         assert_eq!(CreditReturn::AtOnce.due(phase, now), now);
+    }
+
+    #[test]
+    fn a_link_that_begins_anew_grants_what_is_free_of_the_buffer_and_no_more() {
+        let (mut sender, mut receiver) = (CreditSender::new(100), CreditReceiver::new(100));
+        for units in [30, 40] {
+            sender.on_sent(units);
+        }
+        // The second one is lost with the link, and the first one stays in the buffer.
+        receiver.on_arrival(30);
+        sender.restart();
+        receiver.restart();
+        assert_eq!((sender.credits(), sender.fctbs(), receiver.abr(), receiver.held()), (0, 0, 0, 30));
+        sender.on_update(receiver.grant());
+        assert_eq!((sender.credits(), receiver.committed()), (70, 100));
+        receiver.on_freed(30);
+        sender.on_update(receiver.grant());
+        assert_eq!(sender.credits(), 100);
     }
 
     #[test]

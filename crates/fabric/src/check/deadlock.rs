@@ -19,7 +19,13 @@ const STALL: Span = Span::from_ms(10);
 
 /// After how much time without movement the fabric stands still.
 pub(crate) fn patience(reach: Span, world: &World) -> Span {
-    STALL.max(settled(reach, world))
+    STALL.max(lasting(reach, world))
+}
+
+/// How long a gate stays closed before it is in a circle for good: a watchdog may open it until then.
+pub(crate) fn lasting(reach: Span, world: &World) -> Span {
+    let watched = world.faults.as_ref().map_or(Span::ZERO, |faults| faults.watched_for());
+    settled(reach, world).max(watched)
 }
 
 /// What is held back behind a closed gate: (node, egress port, what of it).

@@ -13,6 +13,7 @@
 //!   at the far end counts it. What arrives at D itself is there.
 //! - A port whose link is up again before the frame that was being sent would have left waits for that instant.
 //! - Packets that wait for the port are flushed, and those that come for it are dropped until the switch knows a way round.
+//! - Credits begin anew when it is up again: both ends tell what is free in their buffers before the other one may send.
 //! - PFC starts anew at both ends: gates open, and PAUSEs that were sent are forgotten. What came in by the port before stays in its
 //!   account until it has left the switch.
 pub(crate) mod wire;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use backwater_control::flow_control::Watchdog;
 use backwater_engine::Post;
 use backwater_topology::Network;
-use backwater_units::{Bytes, Time};
+use backwater_units::{Bytes, Span, Time};
 
 use crate::ctx::Ctx;
 use crate::fault::wire::{Loss, Wire};
@@ -39,7 +40,8 @@ use crate::world::World;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     nodes: Vec<OfNode>,
-    watchdog: Option<(Watchdog, WatchdogAction)>,
+    /// Those of switches and of NICs.
+    watchdogs: [Option<(Watchdog, WatchdogAction)>; 2],
     kinds: Vec<FaultKind>,
 }
 
@@ -65,7 +67,7 @@ impl OfNode {
 impl Faults {
     /// The timetable of a run; `None`: nothing goes wrong.
     pub(crate) fn new(spec: &Spec, world: &World) -> Option<Box<Self>> {
-        let FaultSpec { changes, losses, routes, watchdog, kinds } = &spec.faults;
+        let FaultSpec { changes, losses, routes, watchdog, nic_watchdog, kinds } = &spec.faults;
         if spec.faults.is_empty() {
             return None;
         }
@@ -98,16 +100,18 @@ impl Faults {
                 of_node.tables.push(known.unwrap_or_else(|| Arc::new(tables)));
             }
         }
-        Some(Box::new(Self { nodes, watchdog: *watchdog, kinds: kinds.clone() }))
+        Some(Box::new(Self { nodes, watchdogs: [*watchdog, *nic_watchdog], kinds: kinds.clone() }))
+    }
+
+    /// After so long every watchdog has opened the gates that it will open.
+    pub(crate) fn watched_for(&self) -> Span {
+        // It may look at a gate just before a packet comes for it.
+        let most = |(watchdog, _): (Watchdog, _)| watchdog.detect * 2 + watchdog.restore;
+        self.watchdogs.into_iter().flatten().map(most).max().unwrap_or(Span::ZERO)
     }
 
     fn of(&self, node: u32) -> &OfNode {
         &self.nodes[node as usize]
-    }
-
-    /// The watchdog of switches.
-    pub(crate) const fn watchdog(&self) -> Option<(Watchdog, WatchdogAction)> {
-        self.watchdog
     }
 
     /// Whether anything changes after `now` that could set free what stands still.
@@ -117,6 +121,21 @@ impl Faults {
 }
 
 impl World {
+    /// The PFC watchdog of a node.
+    pub(crate) fn watchdog_of(&self, node: u32) -> Option<(Watchdog, WatchdogAction)> {
+        self.faults.as_ref()?.watchdogs[usize::from(!self.is_switch(node))]
+    }
+
+    /// When a frame that comes to a node began, if its link has faults.
+    pub(crate) fn begun(&self, node: u32, packet: &Packet) -> Option<u64> {
+        Some(self.faults.as_ref()?.of(node).wires.get(&packet.port)?.times(packet).0)
+    }
+
+    /// Whether a node is a switch. Hosts are in the order of their nodes.
+    pub(crate) fn is_switch(&self, node: u32) -> bool {
+        self.hosts.binary_search(&node).is_err()
+    }
+
     /// The kind of a fault; those without a number are of the watchdog.
     pub(crate) fn kind_of(&self, fault: u16) -> FaultKind {
         let kinds = self.faults.as_ref().map(|faults| &faults.kinds);

@@ -37,13 +37,12 @@ impl Wire {
     }
 
     pub(crate) fn slows(&mut self, time: u64, rate: Rate) {
-        let mut egress = self.rates[0].1;
-        egress.set_rate(rate);
-        self.rates.push((time, egress));
+        let nominal = self.rates[0].1;
+        self.rates.push((time, nominal.at_rate(rate, &nominal)));
     }
 
     /// When the first bit of a frame left, and when its last one is there.
-    fn times(&self, packet: &Packet) -> (u64, u64) {
+    pub(crate) fn times(&self, packet: &Packet) -> (u64, u64) {
         let times = |egress: &Egress| {
             let begun = packet.time.saturating_sub(egress.until_known(packet.size, packet.is_flow_control()));
             (begun, begun + egress.until_known(packet.size, true))

@@ -404,6 +404,25 @@ impl Ports {
         }
     }
 
+    /// The link of a port is up again: its credits begin anew (InfiniBand Architecture Specification vol. 1, §7.9.4), and this end tells
+    /// first what is free.
+    #[cold]
+    pub(crate) fn restart_credits(&mut self, port: u16, now: u64) {
+        for class in 0..self.classes as u8 {
+            let at = self.at(port, class);
+            let Some(credits) = self.credits.as_deref_mut().filter(|credits| credits.govern(class)) else {
+                continue;
+            };
+            let lane = &mut credits.lanes[at];
+            lane.sender.restart();
+            lane.receiver.restart();
+            if credits.keeps_issued {
+                lane.issued = VecDeque::from([(now, lane.receiver.fccl())]);
+            }
+            self.egress[port as usize].credit_due |= 1 << class;
+        }
+    }
+
     /// The timer of an update fired: it is to be sent as soon as the wire is free.
     pub(crate) fn credit_timer(&mut self, port: u16, class: u8, now: u64) {
         let egress = &mut self.egress[port as usize];

@@ -63,10 +63,10 @@ impl Egress {
         }
     }
 
-    /// Frames that begin from now on leave at this rate.
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate;
-        self.ps_per_byte = rate.exact_ps_per_byte().unwrap_or(0);
+    /// The same for frames that leave at another rate than at first, `nominal`: what comes slower than the peer sends it stores first.
+    pub(crate) fn at_rate(self, rate: Rate, nominal: &Self) -> Self {
+        let cut = if rate < nominal.rate { u64::MAX } else { nominal.cut };
+        Self { rate, ps_per_byte: rate.exact_ps_per_byte().unwrap_or(0), cut, ..self }
     }
 
     /// The link is down: the port is busy for ever, and owes the other end nothing.

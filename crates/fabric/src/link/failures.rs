@@ -3,9 +3,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_control::flow_control::{Decision, PauseGate};
 use backwater_engine::Post;
-use backwater_units::{Bytes, Time};
+use backwater_units::{Bytes, Rate, Time};
 
 use crate::ctx::Ctx;
+use crate::link::egress::Egress;
 use crate::link::ingress::Memory;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
@@ -63,6 +64,8 @@ pub(crate) struct FaultState {
     blocked: BTreeSet<(u16, u8)>,
     /// What the watchdog knows of gates, by the number of their queue.
     watched: BTreeMap<usize, Watched>,
+    /// Ports whose rate has changed, as they were before.
+    nominal: BTreeMap<u16, Egress>,
     /// Classes for which the NIC sends PAUSE without end, and the fault.
     storm: u8,
     /// It has stopped.
@@ -186,6 +189,14 @@ impl Ports {
     pub(crate) fn open_link(&mut self, port: u16, now: u64) {
         let (_, busy_until) = self.faults_mut().down.remove(&port).unwrap_or_default();
         self.egress_mut(port).open(now.max(busy_until));
+        self.restart_credits(port, now);
+    }
+
+    /// The link of a port sends at another rate from the next frame on.
+    pub(crate) fn set_rate(&mut self, port: u16, rate: Rate) {
+        let egress = *self.egress(port);
+        let nominal = *self.faults_mut().nominal.entry(port).or_insert(egress);
+        *self.egress_mut(port) = egress.at_rate(rate, &nominal);
     }
 
     /// PAUSEs that were sent by a port have no effect any more. Returns the classes that had one outstanding.

@@ -198,12 +198,29 @@ impl Ports {
         expired: bool,
         cx: &mut Ctx<'_, P>,
     ) {
+        if cx.world.notes_gates {
+            self.note_gate((port, class), paused, expired, cx);
+        }
+    }
+
+    /// Somebody wants to know that a gate has closed or opened.
+    #[cold]
+    fn note_gate<P: Post<Packet>>(
+        &mut self,
+        (port, class): (u16, u8),
+        paused: bool,
+        expired: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
         if cx.world.pauses {
             let (time, priority) = (Time::from_ps(cx.now), cx.world.classes.priority(class));
             let queue = Bytes::new(u64::from(self.queues[self.at(port, class)].bytes));
             let node = self.node;
             self.records.pauses.push(PauseRecord { time, node, port, priority, paused, expired, queue });
             cx.post.recorded(1);
+        }
+        if paused {
+            self.watch_gate(port, class, cx);
         }
     }
 
@@ -227,6 +244,11 @@ impl Ports {
         self.gates[at].armed = false;
         self.open_gate(port, class, true, cx);
         true
+    }
+
+    /// When the last timed PAUSE came for a closed gate.
+    pub(crate) fn last_pause(&self, port: u16, class: u8, pause: Span) -> u64 {
+        self.gates[self.at(port, class)].until.saturating_sub(pause.as_ps())
     }
 
     /// Since when a gate is closed; `None`: it is open.

@@ -10,3 +10,4 @@ mod pfc;
 pub(crate) mod ports;
 pub(crate) mod queue;
 pub(crate) mod telemetry;
+mod watchdog;

@@ -1,13 +1,15 @@
 //! A host when something fails: its link, itself, or its NIC, which sends PAUSE without end.
-use backwater_control::flow_control::quanta_span;
+use backwater_control::flow_control::{StormChange, quanta_span};
 use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::receive_queue::DRAIN;
 use crate::packet::Packet;
-use crate::record::{DropReason, FaultEvent};
-use crate::spec::Change;
+use crate::record::{DropReason, FaultEvent, HoldRecord, NO_FAULT};
+use crate::spec::{Change, WatchdogAction};
 
 /// The longest PAUSE: a NIC that does not stop sends the next one at half of it.
 const QUANTA: u16 = u16::MAX;
@@ -34,7 +36,7 @@ impl Host {
                     FaultEvent::Up
                 }
                 Change::Rate(_, rate) => {
-                    self.ports.egress_mut(NIC).set_rate(rate);
+                    self.ports.set_rate(NIC, rate);
                     FaultEvent::Rate
                 }
                 Change::Storm(priorities) => {
@@ -62,11 +64,35 @@ impl Host {
     fn link_down<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
         self.ports.shut_link(NIC, fault, cx);
         for class in 0..cx.world.classes.count {
-            while !self.ports.queue(self.ports.at(NIC, class)).fifo().is_empty() {
-                let packet = self.ports.dequeue(NIC, class);
-                self.ports.lose(&packet, NIC, DropReason::LinkDown, fault, cx);
-            }
+            self.flush(class, DropReason::LinkDown, fault, cx);
         }
+    }
+
+    /// Loses the frames that wait at its port in a class.
+    fn flush<P: Post<Packet>>(&mut self, class: u8, reason: DropReason, fault: u16, cx: &mut Ctx<'_, P>) {
+        while !self.ports.queue(self.ports.at(NIC, class)).fifo().is_empty() {
+            let packet = self.ports.dequeue(NIC, class);
+            self.ports.lose(&packet, NIC, reason, fault, cx);
+        }
+    }
+
+    /// The watchdog looks at the gate of a class.
+    #[cold]
+    pub(super) fn watchdog_due<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+        let offer = self.peek(1 << class, cx.now, cx.now, cx.world);
+        let waiting = offer.is_some_and(|offer| offer.ready <= cx.now);
+        let (change, action) = self.ports.look_at_gate((NIC, class), waiting, cx);
+        if change == StormChange::Same {
+            return;
+        }
+        if action == WatchdogAction::Drop {
+            self.flush(class, DropReason::Watchdog, NO_FAULT, cx);
+        }
+        let opens = change == StormChange::Ends || self.ports.ignores_pauses(action, cx);
+        if opens && self.ports.closed_since(NIC, class).is_some() {
+            self.ports.open_gate(NIC, class, true, cx);
+        }
+        self.send_next(cx);
     }
 
     /// The next PAUSE of a NIC that does not stop.
@@ -78,9 +104,34 @@ impl Host {
         }
         if self.ports.faults_mut().down(NIC).is_none() {
             self.ports.egress_mut(NIC).owe_pfc(classes, 0);
+            self.hold_by_storm(classes, cx);
         }
         let lasts = cx.world.pfc.form.pause().unwrap_or(quanta_span(self.ports.egress(NIC).rate(), QUANTA));
         self.ports.set_timer(cx.now + lasts.as_ps() / 2, NIC, Purpose::Storm, 0);
         self.send_next(cx);
+    }
+    /// What a PAUSE without end holds back is held back by the host itself: nothing waits there for room. Recorded where blame is.
+    fn hold_by_storm<P: Post<Packet>>(&mut self, classes: u8, cx: &mut Ctx<'_, P>) {
+        if cx.world.last_packet.is_empty() {
+            return;
+        }
+        let (node, upstream) = (self.ports.node(), *self.ports.egress(NIC));
+        for class in (0..cx.world.classes.count).filter(|class| classes & (1 << class) != 0) {
+            let priority = cx.world.classes.priority(class);
+            self.ports.records_mut().holds.push(HoldRecord {
+                time: Time::from_ps(cx.now),
+                node,
+                port: NIC,
+                held_node: upstream.peer(),
+                held_port: upstream.peer_port(),
+                priority,
+                blocker: DRAIN,
+                blocker_priority: priority,
+                bytes: Bytes::ZERO,
+                queue: Bytes::ZERO,
+                closed: true,
+            });
+            cx.post.recorded(1);
+        }
     }
 }

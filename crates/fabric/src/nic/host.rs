@@ -192,7 +192,8 @@ impl Node for Host {
             Purpose::Forget => self.forget(cx),
             Purpose::Poll => self.poll(timer.argument as u8, cx),
             Purpose::Drained => self.drained(cx),
-            Purpose::Crossed | Purpose::Residency | Purpose::Watchdog => {
+            Purpose::Watchdog => self.watchdog_due(timer.argument as u8, cx),
+            Purpose::Crossed | Purpose::Residency => {
                 unreachable!("a host is no switch")
             }
             Purpose::Fault => self.fault_due(cx),

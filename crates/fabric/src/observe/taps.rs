@@ -64,9 +64,11 @@ impl Ports {
         let taps = &cx.world.taps[self.node() as usize];
         for packet in arrivals.iter().filter(|packet| packet.time < end && packet.kind.is_on_a_wire()) {
             let Some(Tap { node, port, wire }) = &taps[usize::from(packet.port)] else { continue };
+            let nominal = || packet.time - wire.until_known(packet.size, packet.is_flow_control());
+            let begun = cx.world.begun(self.node(), packet).unwrap_or_else(nominal);
             self.records_mut().frames.push(FrameRecord {
                 time: Time::from_ps(packet.time),
-                sent: Time::from_ps(packet.time - wire.until_known(packet.size, packet.is_flow_control())),
+                sent: Time::from_ps(begun),
                 node: *node,
                 port: *port,
                 kind: packet.kind,

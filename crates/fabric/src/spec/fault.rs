@@ -16,6 +16,8 @@ pub struct FaultSpec {
     pub routes: Vec<Routes>,
     /// The PFC watchdog of switches, and whether it drops.
     pub watchdog: Option<(Watchdog, WatchdogAction)>,
+    /// The same of NICs. One that drops loses the frames that wait at its port: what is in the memory of the host stays.
+    pub nic_watchdog: Option<(Watchdog, WatchdogAction)>,
     /// The kind of each fault, by its number.
     pub kinds: Vec<FaultKind>,
 }
@@ -26,12 +28,21 @@ impl FaultSpec {
         let loses = |change: &FaultChange| matches!(change.what, Change::Down(_) | Change::Stop);
         !self.losses.is_empty()
             || self.changes.iter().any(loses)
-            || matches!(self.watchdog, Some((_, WatchdogAction::Drop)))
+            || self.watchdogs().any(|(_, action)| action == WatchdogAction::Drop)
+    }
+
+    /// Whether any node has a PFC watchdog.
+    pub fn has_watchdog(&self) -> bool {
+        self.watchdogs().next().is_some()
+    }
+
+    fn watchdogs(&self) -> impl Iterator<Item = (Watchdog, WatchdogAction)> {
+        self.watchdog.into_iter().chain(self.nic_watchdog)
     }
 
     /// Whether nothing goes wrong, and nothing looks for it.
-    pub const fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.losses.is_empty() && self.watchdog.is_none()
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.losses.is_empty() && !self.has_watchdog()
     }
 }
 

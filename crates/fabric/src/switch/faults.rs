@@ -1,10 +1,8 @@
 //! A switch when links fail: its ports, its routes, and the watchdog for a PAUSE that does not end.
-use backwater_control::flow_control::{Decision, PauseGate, StormChange, Watchdog};
+use backwater_control::flow_control::{Decision, StormChange};
 use backwater_engine::Post;
-use backwater_units::{Span, Time};
 
 use crate::ctx::Ctx;
-use crate::link::ports::Purpose;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, NO_FAULT};
 use crate::spec::{Change, WatchdogAction};
@@ -37,7 +35,7 @@ impl Switch {
                     (FaultEvent::Admitted, Some(port))
                 }
                 Change::Rate(port, rate) => {
-                    self.chassis.ports.egress_mut(port).set_rate(rate);
+                    self.chassis.ports.set_rate(port, rate);
                     (FaultEvent::Rate, Some(port))
                 }
                 Change::Routes(version) => {
@@ -84,6 +82,10 @@ impl Switch {
         use crate::switch::chassis::Fabric;
         while let Some(packet) = self.fabric.discard(&mut self.chassis, port, class) {
             self.chassis.let_go(&mut self.fabric, &packet, cx);
+            if self.chassis.memory.is_credited(packet.class) {
+                let class = self.chassis.came_in(&packet, cx.world);
+                self.chassis.ports.give_back(&Packet { class, ..packet }, cx.now);
+            }
             self.chassis.ports.lose(&packet, port, reason, fault, cx);
         }
     }
@@ -117,96 +119,26 @@ impl Switch {
         }
     }
 
-    /// Gates have closed. A watchdog looks again when they have been closed for long; in a storm it opens them at once.
-    pub(super) fn look_after<P: Post<Packet>>(&mut self, port: u16, closed: u8, cx: &mut Ctx<'_, P>) {
-        let Some((watchdog, _)) = cx.world.faults.as_ref().and_then(|faults| faults.watchdog()) else {
-            return;
-        };
-        for class in (0..cx.world.classes.count).filter(|class| closed & (1 << class) != 0) {
-            let at = self.chassis.ports.at(port, class);
-            let watched = self.chassis.ports.faults_mut().watched(at);
-            watched.gate_mut().on_pause(Time::from_ps(cx.now), Span::MAX);
-            if watched.gate_mut().storm {
-                self.reopen(port, class, cx);
-                continue;
-            }
-            if watched.arm() {
-                let at = cx.now + watchdog.detect.as_ps();
-                self.chassis.ports.set_timer(at, port, Purpose::Watchdog, u32::from(class));
-            }
-        }
-    }
-
-    /// Opens a gate that a PAUSE has closed.
-    fn reopen<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        self.chassis.ports.open_gate(port, class, true, cx);
-        self.chassis.resumed(&mut self.fabric, port, class, cx);
-    }
-
     /// The watchdog looks at a gate.
     #[cold]
     pub(super) fn watchdog_due<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        let faults = cx.world.faults.as_ref().and_then(|faults| faults.watchdog());
-        let (watchdog, action) = faults.expect("only a watchdog sets its timer");
         let ports = &mut self.chassis.ports;
-        let at = ports.at(port, class);
-        let waiting = ports.queue(at).bytes() > 0;
-        let since = ports.closed_since(port, class);
-        let watched = ports.faults_mut().watched(at);
-        let gate = watched.gate_mut();
-        if let Some(since) = since.filter(|_| !gate.storm) {
-            (gate.closed, gate.closed_since) = (true, Time::from_ps(since));
-        } else if !gate.storm {
-            // It has opened in time.
-            gate.closed = false;
-            watched.disarm();
+        let waiting = ports.queue(ports.at(port, class)).bytes() > 0;
+        let (change, action) = ports.look_at_gate((port, class), waiting, cx);
+        if change == StormChange::Ends {
+            ports.faults_mut().block(port, class, false);
+            self.install(cx);
+        }
+        if change != StormChange::Begins {
             return;
         }
-        let change = gate.watch(&watchdog, Time::from_ps(cx.now), waiting);
-        if change == StormChange::Begins {
-            // Only from now on does every PAUSE show by closing the gate.
-            gate.last_pause = Time::from_ps(cx.now);
-        }
-        let gate = *gate;
-        match change {
-            StormChange::Same => {}
-            StormChange::Begins => self.storm_begins(port, class, action, cx),
-            StormChange::Ends => {
-                let ports = &mut self.chassis.ports;
-                ports.faults_mut().watched(at).disarm();
-                ports.faults_mut().block(port, class, false);
-                ports.note_fault(NO_FAULT, FaultEvent::Restored, Some(port), cx);
-                self.install(cx);
-                return;
-            }
-        }
-        let next = next_look(&gate, &watchdog, cx.now);
-        self.chassis.ports.set_timer(next, port, Purpose::Watchdog, u32::from(class));
-    }
-
-    fn storm_begins<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        action: WatchdogAction,
-        cx: &mut Ctx<'_, P>,
-    ) {
-        self.chassis.ports.note_fault(NO_FAULT, FaultEvent::Triggered, Some(port), cx);
         if action == WatchdogAction::Drop {
             self.flush(port, class, DropReason::Watchdog, NO_FAULT, cx);
             self.chassis.ports.faults_mut().block(port, class, true);
             self.install(cx);
         }
-        self.reopen(port, class, cx);
+        self.chassis.ports.open_gate(port, class, true, cx);
+        self.chassis.resumed(&mut self.fabric, port, class, cx);
         self.chassis.send_next(&mut self.fabric, port, cx);
     }
-}
-
-/// When a gate is to be looked at again: when it may have been closed for too long, or quiet for long enough.
-fn next_look(gate: &PauseGate, watchdog: &Watchdog, now: u64) -> u64 {
-    let (since, span) =
-        if gate.storm { (gate.last_pause, watchdog.restore) } else { (gate.closed_since, watchdog.detect) };
-    let at = since.as_ps() + span.as_ps();
-    // Closed for long, but with nothing behind it: after as long again.
-    if at > now { at } else { now + span.as_ps() }
 }

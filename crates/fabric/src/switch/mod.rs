@@ -139,7 +139,6 @@ impl Switch {
         let closed = open & self.chassis.ports.egress(packet.port).paused();
         if closed != 0 {
             self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
-            self.look_after(packet.port, closed, cx);
         }
         for class in (0..cx.world.classes.count).filter(|class| opened & (1 << class) != 0) {
             self.chassis.resumed(&mut self.fabric, packet.port, class, cx);

@@ -208,22 +208,25 @@ pub struct FaultHandling {
 pub enum OnStorm {
     /// There is no watchdog.
     None,
-    /// It is dropped, with what comes for it and what comes from there in that priority.
+    /// It is dropped, with what comes for it and what comes from there in that priority. A NIC drops only the frames that wait at its port,
+    /// such as ACKs: the data stays in the memory of the host.
     Drop,
     /// It is sent: the PAUSE is not obeyed.
     Forward,
 }
 
-/// The PFC watchdog of all switches, as `pfcwd` of `SONiC` has it. In effect with flow-control = pfc.
+/// The PFC watchdog of all switches, or of all NICs, as `pfcwd` of `SONiC` has it. In effect with switch.flow-control = pfc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PfcWatchdog {
     /// What it does. All profiles: none (IEEE 802.1Q has no watchdog). `SONiC` has drop where it is started without a choice.
     pub action: OnStorm,
-    /// A queue is in a storm if it is paused for so long with packets in it. All profiles: 200 ms (`SONiC`, `detection_time`).
+    /// A queue is in a storm if it is paused for so long with packets in it. All profiles: 200 ms
+    /// (`SONiC`, `DEFAULT_DETECTION_TIME` of `pfcwd`, commit 015521a5; its `detection_time` may be 100 ms to 5 s).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub detect: Quantity<Span>,
-    /// The storm is over if no PAUSE has come for so long. All profiles: 200 ms (`SONiC`, `restoration_time`).
+    /// The storm is over if no PAUSE has come for so long. All profiles: 200 ms (`SONiC`,
+    /// `DEFAULT_RESTORATION_TIME` of `pfcwd`, commit 015521a5; its `restoration_time` may be 100 ms to 60 s).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub restore: Quantity<Span>,
 }

@@ -3,7 +3,7 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AutoOr, Names, NicPreset, ThrottleSettings};
+use super::{AutoOr, Names, NicPreset, PfcWatchdog, ThrottleSettings};
 use crate::quantity::{NoLimit, Quantity, WordOr};
 
 /// How the bytes of a traffic entry get to their destination.
@@ -124,6 +124,8 @@ pub struct Nic {
     /// From the packet that a CNP answers to the CNP. All profiles: 0.
     #[schemars(extend("x-maximum" = "1s"))]
     pub cnp_delay: Quantity<Span>,
+    /// What the NIC does about a PAUSE that its switch does not end. In effect with switch.flow-control = pfc.
+    pub watchdog: PfcWatchdog,
 }
 
 /// Hosts: what they send with, and how fast they receive.

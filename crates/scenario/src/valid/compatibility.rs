@@ -5,13 +5,12 @@ use super::balancing::leaves_choice;
 use super::cc::below;
 use super::combined::is_combined;
 use super::idle::is;
-use super::is_put;
-use super::reliability;
-use crate::document::Step;
+use super::{host, is_put, reliability};
+use crate::document::{Step, at};
 use crate::settings::{
-    Arbiter, CcSettings, DetectorKind, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt, MarkBasis,
-    OnOverflow, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind, ThrottleKind, Traffic,
-    Workload,
+    Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt,
+    MarkBasis, OnOverflow, OnStorm, Queueing, ReliabilityKind, Returned, Routing, Settings, Switching,
+    ThresholdKind, ThrottleKind, Traffic, Workload,
 };
 
 /// Two choices of a scenario.
@@ -25,7 +24,7 @@ struct Clash {
     help: &'static str,
 }
 
-const CLASHES: [Clash; 17] = [
+const CLASHES: &[Clash] = &[
     Clash {
         at: &["switch", "switching"],
         both: |it| is_combined(it) && it.switch.switching == Switching::CutThrough,
@@ -197,6 +196,91 @@ const CLASHES: [Clash; 17] = [
         label: "needs credits",
         help: "set switch.flow-control = \"credits\", as profile = \"hpc\" has it, or host.throttle.kind = \"none\"",
     },
+    Clash {
+        at: &["switch", "pfc", "watchdog", "action"],
+        both: |it| under_pfc(it) && it.switch.pfc.watchdog.action != OnStorm::None && !has_egress_queues(it),
+        message: |_| "the watchdog looks after egress queues, which these switches do not have".to_owned(),
+        label: "not with these queues",
+        help: "write switch.queueing = \"output\", \"voq\" or \"oldest-first\", or action = \"none\"",
+    },
+    Clash {
+        at: &["switch", "pfc", "watchdog", "action"],
+        both: |it| under_pfc(it) && it.switch.pfc.watchdog.action == OnStorm::Drop && fragile(it).is_some(),
+        message: |it| format!("a watchdog that drops loses packets, and {}", of_fragile(it)),
+        label: "needs traffic that repeats",
+        help: FORWARD_OR_REPEAT,
+    },
+    Clash {
+        at: &["host", "nic", "watchdog", "action"],
+        both: |it| under_pfc(it) && it.host.nic.watchdog.action == OnStorm::Drop && fragile(it).is_some(),
+        message: |it| format!("a NIC's watchdog that drops loses ACKs, and {}", of_fragile(it)),
+        label: "needs traffic that repeats",
+        help: FORWARD_OR_REPEAT,
+    },
+];
+
+const FORWARD_OR_REPEAT: &str =
+    "write action = \"forward\", or transport.reliability = \"go-back-n\" or \"selective-repeat\"";
+
+/// A `[[fault]]` and a choice of the rest of the scenario.
+struct FaultClash {
+    both: fn(&Settings, &Fault) -> bool,
+    /// What such a fault does not go with, or needs.
+    message: fn(&Settings) -> String,
+    help: &'static str,
+}
+
+const FAULT_CLASHES: &[FaultClash] = &[
+    FaultClash {
+        both: |it, fault| fault.downs() && !has_egress_queues(it),
+        message: |_| "flushes egress queues, which these switches do not have".to_owned(),
+        help: "write switch.queueing = \"output\", \"voq\" or \"oldest-first\"",
+    },
+    FaultClash {
+        both: |it, fault| fault.downs() && !matches!(it.topology.routes_by(), Routing::Ecmp | Routing::DModK),
+        message: |_| "needs routes that can be computed again".to_owned(),
+        help: "write topology.routing = \"ecmp\" or \"d-mod-k\"",
+    },
+    FaultClash {
+        both: |it, fault| matches!(fault, Fault::HostStop { .. }) && under_credits(it),
+        message: |_| "needs links without credits: a host that is gone gives none back".to_owned(),
+        help: "write switch.flow-control = \"pfc\" or \"none\"",
+    },
+    FaultClash {
+        both: |it, fault| {
+            let at_once = it.switch.credits.returned == Returned::AtOnce;
+            fault.loses() && !matches!(fault, Fault::HostStop { .. }) && under_credits(it) && at_once
+        },
+        message: |_| {
+            "needs updates of credits in periods, which make up for what lost packets have spent".to_owned()
+        },
+        help: "write switch.credits.returned = \"periodic\", as InfiniBand has it",
+    },
+    FaultClash {
+        both: |it, fault| matches!(fault, Fault::LinkSlow { .. }) && is_combined(it),
+        message: |_| "needs switches without a crossbar that is faster than links".to_owned(),
+        help: "write switch.queueing = \"output\"",
+    },
+    FaultClash {
+        both: |it, fault| matches!(fault, Fault::PauseStorm { .. }) && !under_pfc(it),
+        message: |_| "needs PFC: without it nobody obeys a PAUSE".to_owned(),
+        help: "write switch.flow-control = \"pfc\"",
+    },
+    FaultClash {
+        both: |it, fault| {
+            let stops = matches!(fault, Fault::PauseStorm { .. } | Fault::HostStop { .. });
+            (fault.downs() || stops) && host::is_slow(it) && under_pfc(it)
+        },
+        message: |_| {
+            "does not go with slow hosts under PFC (host.drain), which send PAUSEs of their own".to_owned()
+        },
+        help: "leave host.drain and host.pattern out, or the fault",
+    },
+    FaultClash {
+        both: |it, fault| fault.loses() && fragile(it).is_some(),
+        message: |it| format!("loses packets, and {}", of_fragile(it)),
+        help: "write transport.reliability = \"go-back-n\" or \"selective-repeat\", or transport = \"put\" for it",
+    },
 ];
 
 fn with_combined(choice: &str, why: &str) -> String {
@@ -213,6 +297,27 @@ fn drops_with(choice: &str) -> String {
 
 fn under_pfc(settings: &Settings) -> bool {
     settings.switch.flow_control == FlowControl::Pfc
+}
+
+fn under_credits(settings: &Settings) -> bool {
+    settings.switch.flow_control == FlowControl::Credits
+}
+
+/// Whether packets wait in a queue of the port by which they leave.
+fn has_egress_queues(settings: &Settings) -> bool {
+    matches!(settings.switch.queueing, Queueing::Output | Queueing::Voq | Queueing::OldestFirst)
+}
+
+/// The first traffic entry that does not send again what is lost.
+fn fragile(settings: &Settings) -> Option<usize> {
+    let repeats =
+        |index| is_put(settings, index) || reliability::of(settings, index) != ReliabilityKind::None;
+    (0..settings.traffic.len()).find(|index| !repeats(*index))
+}
+
+fn of_fragile(settings: &Settings) -> String {
+    let name = fragile(settings).map_or("", |index| &settings.traffic[index].name);
+    format!("traffic.{name} sends nothing twice (transport = \"roce\")")
 }
 
 fn is_red(settings: &Settings) -> bool {
@@ -382,6 +487,12 @@ pub(super) fn check(context: &mut Context<'_>) {
         let kind = is(&kind, cc.kind);
         for clash in REACTION_CLASHES.iter().filter(|clash| (clash.both)(settings, cc)) {
             context.report(&below(&place, "kind"), (clash.message)(settings, &kind), clash.label, clash.help);
+        }
+    }
+    for (index, fault) in settings.fault.iter().enumerate() {
+        for clash in FAULT_CLASHES.iter().filter(|clash| (clash.both)(settings, fault)) {
+            let message = format!("a fault of kind {:?} {}", fault.kind(), (clash.message)(settings));
+            context.report(&at!["fault", index, "kind"], message, "not here", clash.help);
         }
     }
     for (index, entry) in settings.traffic.iter().enumerate() {

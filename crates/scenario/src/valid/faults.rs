@@ -2,24 +2,32 @@
 mod timetable;
 
 use backwater_control::flow_control::Watchdog;
-use backwater_fabric::record::FaultKind;
+use backwater_fabric::record::{FaultKind, NO_FAULT};
 use backwater_fabric::{FaultSpec, LossShare, LossSpec, WatchdogAction};
 use backwater_topology::{Network, Routes};
 use backwater_units::{Span, Time};
 
 use self::timetable::{Down, Timetable};
+use super::Context;
 use super::cc::below;
-use super::{Context, host, is_put, reliability};
 use crate::document::{Step, at, nearest};
 use crate::quantity::Quantity;
-use crate::settings::{Fault, FlowControl, Instants, OnStorm, Queueing, ReliabilityKind, Routing, Switching};
+use crate::settings::{Fault, FlowControl, Instants, OnStorm, PfcWatchdog, Settings};
 
 /// The faults of the run; what is wrong with them is reported.
 pub(super) fn faults(context: &mut Context<'_>, network: &Network, routes: &Routes) -> FaultSpec {
     let settings = context.settings;
-    let watchdog = watchdog(context);
+    let [watchdog, nic_watchdog] =
+        [&settings.switch.pfc.watchdog, &settings.host.nic.watchdog].map(|it| watchdog(settings, it));
     if settings.fault.is_empty() {
-        return FaultSpec { watchdog, ..FaultSpec::default() };
+        return FaultSpec { watchdog, nic_watchdog, ..FaultSpec::default() };
+    }
+    let most = usize::from(NO_FAULT);
+    if settings.fault.len() > most {
+        let message = format!("there are {} faults", settings.fault.len());
+        let help = "let one fault happen several times (a list in at, or every and times)";
+        context.report(&at!["fault"], message, format!("allowed: at most {most}"), help);
+        return FaultSpec::default();
     }
     let mut made = Made { timetable: Timetable::default(), losses: Vec::new(), good: true };
     for (index, fault) in settings.fault.iter().enumerate() {
@@ -30,7 +38,7 @@ pub(super) fn faults(context: &mut Context<'_>, network: &Network, routes: &Rout
     let kinds = settings.fault.iter().map(kind).collect();
     let (changes, routes) =
         if good { timetable.changes(context, network, routes) } else { (Vec::new(), Vec::new()) };
-    FaultSpec { changes, losses, routes, watchdog, kinds }
+    FaultSpec { changes, losses, routes, watchdog, nic_watchdog, kinds }
 }
 
 fn kind(fault: &Fault) -> FaultKind {
@@ -45,26 +53,22 @@ fn kind(fault: &Fault) -> FaultKind {
     }
 }
 
-/// The watchdog of the switches.
-fn watchdog(context: &Context<'_>) -> Option<(Watchdog, WatchdogAction)> {
-    let switch = &context.settings.switch;
-    let watchdog = &switch.pfc.watchdog;
+/// A watchdog, if there is one and something to watch.
+fn watchdog(settings: &Settings, watchdog: &PfcWatchdog) -> Option<(Watchdog, WatchdogAction)> {
     let action = match watchdog.action {
         OnStorm::None => return None,
         OnStorm::Drop => WatchdogAction::Drop,
         OnStorm::Forward => WatchdogAction::Forward,
     };
-    (switch.flow_control == FlowControl::Pfc)
+    (settings.switch.flow_control == FlowControl::Pfc)
         .then_some((Watchdog { detect: watchdog.detect.0, restore: watchdog.restore.0 }, action))
 }
 
-/// Whether packets are lost in the network by faults or by the watchdog.
-pub(super) fn lose(settings: &crate::settings::Settings) -> bool {
-    settings.fault.iter().any(Fault::loses) || drops_storms(settings)
-}
-
-fn drops_storms(settings: &crate::settings::Settings) -> bool {
-    settings.switch.pfc.watchdog.action == OnStorm::Drop && settings.switch.flow_control == FlowControl::Pfc
+/// Whether packets are lost in the network by faults or by a watchdog.
+pub(super) fn lose(settings: &Settings) -> bool {
+    let watchdogs = [&settings.switch.pfc.watchdog, &settings.host.nic.watchdog];
+    let drops = watchdogs.iter().any(|it| it.action == OnStorm::Drop);
+    settings.fault.iter().any(Fault::loses) || drops && settings.switch.flow_control == FlowControl::Pfc
 }
 
 /// What has been made of the entries so far.
@@ -78,7 +82,6 @@ impl Made {
     fn add(&mut self, context: &mut Context<'_>, network: &Network, index: usize, fault: &Fault) {
         let (place, number) = (at!["fault", index], index as u16);
         let before = context.problems.len();
-        support(context, &place, fault);
         match fault {
             Fault::LinkDown { link, at, lasts, until, every, times } => {
                 let links = links(context, network, &below(&place, "link"), link);
@@ -97,10 +100,24 @@ impl Made {
                     self.timetable.downs.extend(spans.iter().copied().map(down));
                 }
             }
-            Fault::LinkSlow { link, rate, at, until } => {
-                let links = links(context, network, &below(&place, "link"), link);
+            Fault::LinkSlow { link: ends, rate, at, until } => {
+                let links = links(context, network, &below(&place, "link"), ends);
                 let span = span(context, &place, *at, *until);
                 for link in links {
+                    let nominal = Quantity(network.links()[link as usize].rate);
+                    if *rate >= nominal {
+                        let message = format!(
+                            "fault {index}: {rate} is not slower than the link {}-{}",
+                            ends[0], ends[1]
+                        );
+                        let label = format!("allowed: less than {nominal}");
+                        context.report(
+                            &below(&place, "rate"),
+                            message,
+                            label,
+                            "lower it, or leave the fault out",
+                        );
+                    }
                     self.timetable.slow.push((link, rate.0, span, number));
                 }
             }
@@ -187,107 +204,6 @@ fn directions(network: &Network, link: u32) -> [(u32, u32, u16); 2] {
         (from, to, port.expect("a link has two ends") as u16)
     };
     [to(ends.a, ends.b), to(ends.b, ends.a)]
-}
-
-/// What this scenario's switches and traffic cannot do with such a fault.
-fn support(context: &mut Context<'_>, place: &[Step], fault: &Fault) {
-    let (settings, kind) = (context.settings, fault.kind());
-    let switch = &settings.switch;
-    let slow_hosts = host::is_slow(settings);
-    let mut refuse = |why: &str, help: &str| {
-        context.report(&below(place, "kind"), format!("a fault of kind {kind:?} {why}"), "not here", help);
-    };
-    if fault.downs() {
-        if switch.flow_control == FlowControl::Credits {
-            refuse(
-                "needs switches without credits: how InfiniBand begins its credits anew is not simulated",
-                "write switch.flow-control = \"pfc\" or \"none\"",
-            );
-        } else if !matches!(switch.queueing, Queueing::Output | Queueing::Voq | Queueing::OldestFirst) {
-            refuse(
-                "flushes egress queues, which these switches do not have",
-                "write switch.queueing = \"output\", \"voq\" or \"oldest-first\"",
-            );
-        }
-        if !matches!(settings.topology.routes_by(), Routing::Ecmp | Routing::DModK) {
-            refuse(
-                "needs routes that can be computed again",
-                "write topology.routing = \"ecmp\" or \"d-mod-k\"",
-            );
-        }
-    }
-    if matches!(fault, Fault::HostStop { .. }) && switch.flow_control == FlowControl::Credits {
-        refuse(
-            "needs links without credits: a host that is gone gives none back",
-            "write switch.flow-control = \"pfc\" or \"none\"",
-        );
-    }
-    if fault.loses() && !fault.downs() && switch.flow_control == FlowControl::Credits {
-        refuse(
-            "needs links without credits: what a lost packet has spent would never come back",
-            "write switch.flow-control = \"pfc\" or \"none\"",
-        );
-    }
-    if matches!(fault, Fault::LinkSlow { .. })
-        && (switch.switching == Switching::CutThrough || switch.queueing == Queueing::Combined)
-    {
-        refuse(
-            "needs switches that store packets, and no crossbar that is faster than links",
-            "write switch.switching = \"store-and-forward\" and switch.queueing = \"output\"",
-        );
-    }
-    if matches!(fault, Fault::PauseStorm { .. }) && switch.flow_control != FlowControl::Pfc {
-        refuse("needs PFC: without it nobody obeys a PAUSE", "write switch.flow-control = \"pfc\"");
-    }
-    let own_pauses = slow_hosts && switch.flow_control == FlowControl::Pfc;
-    if own_pauses && (fault.downs() || matches!(fault, Fault::PauseStorm { .. } | Fault::HostStop { .. })) {
-        refuse(
-            "does not go with slow hosts under PFC (host.drain), which send PAUSEs of their own",
-            "leave host.drain and host.pattern out, or the fault",
-        );
-    }
-    let places: Vec<usize> = (0..settings.traffic.len()).filter(|index| !repeats(settings, *index)).collect();
-    if fault.loses()
-        && let Some(index) = places.first()
-    {
-        let name = &settings.traffic[*index].name;
-        let why = format!("loses packets, and traffic.{name} sends nothing twice (transport = \"roce\")");
-        refuse(
-            &why,
-            "write transport.reliability = \"go-back-n\" or \"selective-repeat\", or transport = \"put\" for it",
-        );
-    }
-}
-
-/// Whether what a traffic entry loses is sent again.
-fn repeats(settings: &crate::settings::Settings, index: usize) -> bool {
-    is_put(settings, index) || reliability::of(settings, index) != ReliabilityKind::None
-}
-
-/// What a watchdog that drops needs.
-pub(super) fn check(context: &mut Context<'_>) {
-    let settings = context.settings;
-    if !drops_storms(settings) && settings.switch.pfc.watchdog.action == OnStorm::None {
-        return;
-    }
-    let place = at!["switch", "pfc", "watchdog", "action"];
-    if settings.switch.flow_control == FlowControl::Pfc
-        && !matches!(settings.switch.queueing, Queueing::Output | Queueing::Voq | Queueing::OldestFirst)
-    {
-        let message = "the watchdog looks after egress queues, which these switches do not have".to_owned();
-        let help = "write switch.queueing = \"output\", \"voq\" or \"oldest-first\", or action = \"none\"";
-        context.report(&place, message, "not with these queues", help);
-    }
-    let lossless = (0..settings.traffic.len()).find(|index| !repeats(settings, *index));
-    if let Some(index) = lossless.filter(|_| drops_storms(settings)) {
-        let name = &settings.traffic[index].name;
-        let message = format!(
-            "a watchdog that drops loses packets, and traffic.{name} sends nothing twice (transport = \"roce\")"
-        );
-        let help =
-            "write action = \"forward\", or transport.reliability = \"go-back-n\" or \"selective-repeat\"";
-        context.report(&place, message, "needs traffic that repeats", help);
-    }
 }
 
 /// The links between two nodes.

@@ -333,7 +333,6 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {
         deadlock::check(context, (network, routes), flows, pairs, guarded.unwrap_or_default());
     }
-    faults::check(context);
     let faults = match (&network, &routes) {
         (Some(network), Some(routes)) => faults::faults(context, network, routes),
         _ => backwater_fabric::FaultSpec::default(),

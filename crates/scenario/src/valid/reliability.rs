@@ -6,7 +6,7 @@ use backwater_fabric::{AckSpec, MOST_SELECTIVE, PairSpec, ReliableSpec, Repeat};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Bytes, Span};
 
-use super::{Context, is_put};
+use super::{Context, faults, is_put};
 use crate::document::at;
 use crate::quantity::{AutoOr, Quantity};
 use crate::settings::{Kinds, OnOverflow, ReliabilityKind, RetryTimer, Settings};
@@ -93,7 +93,7 @@ pub(super) fn check(context: &mut Context<'_>, flows: &[Flow], facts: impl Fn(us
         if kind == ReliabilityKind::None {
             continue;
         }
-        idle &= settings.switch.overflow == OnOverflow::Stop && settings.fault.is_empty();
+        idle &= settings.switch.overflow == OnOverflow::Stop && !faults::lose(settings);
         let mut own = flows.iter().filter(|flow| usize::from(flow.group) == index).peekable();
         if own.peek().is_none() {
             continue;
@@ -108,7 +108,7 @@ pub(super) fn check(context: &mut Context<'_>, flows: &[Flow], facts: impl Fn(us
     let kind = first(ReliabilityKind::GoBackN).or_else(|| first(ReliabilityKind::SelectiveRepeat));
     if let Some(kind) = kind.filter(|_| idle) {
         let message = format!(
-            "transport.reliability = {:?} has nothing to do: no switch drops packets (switch.overflow = \"stop\"), and there is no [[fault]]. Its \
+            "transport.reliability = {:?} has nothing to do: no switch drops packets (switch.overflow = \"stop\"), and no [[fault]] loses any. Its \
              timers and its cap act all the same",
             kind.word()
         );

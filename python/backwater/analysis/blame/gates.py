@@ -68,7 +68,10 @@ def _holds(results: Results) -> pl.DataFrame:
         queue=queue_of(*held),
         blocker=queue_of(*blocker),
         share=pl.col("from_held_bytes"),
-    ).with_columns(share=pl.col("share") / pl.col("share").sum().over("queue", "time_ps"))
+    ).with_columns(
+        # A NIC that does not stop sending PAUSE holds for the sake of nothing in a queue, and alone.
+        share=(pl.col("share") / pl.col("share").sum().over("queue", "time_ps")).fill_nan(1.0)
+    )
 
 
 def _behind(off: pl.DataFrame, holds: pl.DataFrame) -> pl.DataFrame:

@@ -100,7 +100,7 @@ def earliest(left: pl.DataFrame, right: pl.DataFrame, left_on: str, right_on: st
 def queues(results: Results) -> pl.DataFrame:
     """The egress queues: `queue`, `port` (its label), `priority`, `rate_bps`, `paused_ps`, `at_host`, `is_drain`.
 
-    Last the drains of slow hosts, which the ports table does not have.
+    Last the drains of slow hosts, and hosts that send PAUSE without end, which the ports table does not have.
     """
     ends = read(results, "flows", ["src_index", "dst_index"])
     hosts = pl.concat([ends["src_index"], ends["dst_index"]]).unique().to_list()
@@ -120,7 +120,7 @@ def queues(results: Results) -> pl.DataFrame:
 
 
 def _drains(results: Results, ports: pl.DataFrame) -> pl.DataFrame:
-    """The drains of slow hosts: what the ground truth knows as egress ports, but the ports table does not."""
+    """The drains of slow hosts, and hosts that storm: egress ports of the ground truth that the ports table has not."""
     place = {"holds": ("blocker_index", "blocker_priority")}
     seen = []
     for name in ("holds", "crowds", "waits"):
@@ -128,7 +128,9 @@ def _drains(results: Results, ports: pl.DataFrame) -> pl.DataFrame:
         frame = read(results, name, ["node", "node_index", port, priority])
         seen.append(frame.select("node", priority=pl.col(priority), queue=queue_of("node_index", port, priority)))
     found = pl.concat(seen).unique().join(ports, on="queue", how="anti").sort("queue")
-    label = pl.format(f"{{}} ({_speed(results.meta['scenario'])})", "node")
+    speed = _speed(results.meta["scenario"])
+    storms = dict.fromkeys(_storming(results.meta["scenario"]), "sends PAUSE without end")
+    label = pl.format("{} ({})", "node", pl.col("node").replace_strict(storms, default=speed, return_dtype=pl.String))
     return found.select(
         "priority",
         "queue",
@@ -137,6 +139,11 @@ def _drains(results: Results, ports: pl.DataFrame) -> pl.DataFrame:
         at_host=pl.lit(value=True),
         is_drain=pl.lit(value=True),
     )
+
+
+def _storming(scenario: Mapping[str, Any]) -> list[str]:
+    """The hosts whose NICs send PAUSE without end."""
+    return [fault["host"] for fault in scenario.get("fault", []) if fault["kind"] == "pause-storm"]
 
 
 def _speed(scenario: Mapping[str, Any]) -> str:

@@ -17,6 +17,8 @@ pub(crate) mod stuck;
 mod sums;
 mod truth;
 
+pub(crate) use self::truth::DRAIN;
+
 use backwater_control::flow_control::Threshold;
 use backwater_units::Bytes;
 

@@ -30,7 +30,7 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (!slow, HOST, &["of", "queue", "cached", "pfc"], unlimited.clone()),
         (!slow, &["probe"], &["endpoints"], unlimited),
         (trace, HOST, &["drain"], is("host.pattern.kind", "trace")),
-        (flow_control != FlowControl::Pfc, &["host", "nic"], &["acks"], by_flow_control.clone()),
+        (flow_control != FlowControl::Pfc, &["host", "nic"], &["acks", "watchdog"], by_flow_control.clone()),
         (
             nic.start_rate.given().is_none(),
             &["host", "nic"],

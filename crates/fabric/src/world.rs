@@ -221,6 +221,7 @@ fn is_watched(spec: &Spec) -> bool {
 
 impl World {
     /// What `spec` says, but for its flows and functions, which are `flows` and `user`.
+    #[allow(clippy::too_many_lines, reason = "a line for each field")]
     pub(crate) fn new(spec: &Spec, flows: Vec<Flow>, user: UserSpec) -> Self {
         let used = used_priorities(spec, &flows);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);

@@ -12,7 +12,9 @@ import pytest
 import view_reader
 from backwater import Results
 from backwater.analysis import fault_costs, fault_notes
+from backwater.analysis.blame import Blame
 from backwater.view import collect
+from blame_scenes import branches_of
 
 MS, US = 10**9, 10**6
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -120,6 +122,60 @@ def test_of_many_faults_those_that_lost_most_are_told(tmp_path: Path) -> None:
     assert len(lines) == fault_notes.MOST + 1
     assert lines[0].startswith("fault 11 (link-down): 11 packets lost")
     assert lines[-1] == "faults: 10 more, which lost no more packets each"
+
+
+STORM = """
+profile = "ideal"
+run = { until = "3ms" }
+topology = { kind = "leaf-spine", leaves = 2, spines = 1, hosts-per-leaf = 3, rate = "100Gbps", delay = "1us" }
+probe = { pauses = true, blame = true }
+[switch]
+flow-control = "pfc"
+[[traffic]]
+name = "to-storm"
+kind = "constant"
+from = ["h3", "h4"]
+to = "h0"
+rate = "20Gbps"
+[[traffic]]
+name = "beside"
+kind = "poisson"
+from = "h5"
+to = "h1"
+size = "10KB"
+load = 0.2
+until = "2500us"
+[[traffic]]
+name = "local"
+kind = "poisson"
+from = "h1"
+to = "h2"
+size = "10KB"
+load = 0.2
+until = "2500us"
+[[fault]]
+kind = "pause-storm"
+host = "h0"
+at = "500us"
+"""
+
+
+def test_a_host_that_does_not_stop_sending_pause_is_the_root_of_all_that_it_holds(tmp_path: Path) -> None:
+    file = tmp_path / "storm.toml"
+    file.write_text(STORM, encoding="utf-8")
+    blame = Blame(backwater.run(file, out=tmp_path / "out"))
+    root = "h0 (sends PAUSE without end)"
+    assert blame.roots["root_port"].to_list() == [root]
+    branches = branches_of(blame, root)
+    assert {name: branches[name]["depth"] for name in ("leaf0->h0", "spine0->leaf0", "leaf1->spine0")} == {
+        "leaf0->h0": 1,
+        "spine0->leaf0": 2,
+        "leaf1->spine0": 3,
+    }
+    assert {"h3->leaf1", "h4->leaf1", "h5->leaf1"} <= set(branches)
+    # From 0.5 ms to the end, but for a microsecond and what a frame takes.
+    assert branches["leaf0->h0"]["weighted_ps"] == pytest.approx(2.5 * MS, rel=0.01)
+    assert blame.unexplained_ps == 0
 
 
 def test_a_page_has_the_places_of_faults_while_they_last(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ struct Made {
 }
 
 impl Made {
+    #[allow(clippy::too_many_lines, reason = "an arm for each kind")]
     fn add(&mut self, context: &mut Context<'_>, network: &Network, index: usize, fault: &Fault) {
         let (place, number) = (at!["fault", index], index as u16);
         let before = context.problems.len();

@@ -1,5 +1,7 @@
 //! A switch that drops: as many packets as there is no room for, each counted, whatever engine runs it.
+use backwater_control::flow_control::{LossyPool, Threshold};
 use backwater_engine::{stream, uniform};
+use backwater_fabric::record::DropReason;
 use backwater_fabric::{Kind, Overflow, Spec};
 use backwater_topology::generate;
 use backwater_traffic::{Flow, Pacing};
@@ -62,6 +64,86 @@ fn eight_bursts_into_a_port_of_twenty_packets_lose_what_does_not_fit_to_the_pack
     assert_eq!(first, Some(Time::from_ps(3 * PACKET_TIME + 1_000_000)));
     assert_eq!(outcome.records.drops.len(), 50);
     assert!(outcome.records.drops.iter().all(|drop| (drop.node, drop.port, drop.priority) == (11, 0, 3)));
+}
+
+/// The same hosts under PFC, priority 3 lossless: it pauses above `xoff` bytes of an ingress port. Priority 2 shares a pool.
+fn mixed(hosts: u32, flows: Vec<Flow>, pool: LossyPool, lossless: bool) -> Spec {
+    let mut spec = lossy(hosts, flows, 0, 1_000_000);
+    spec.switch.pfc =
+        ideal(generate::star(hosts + 2, RATE, Span::from_us(1)).unwrap(), Vec::new()).switch.pfc;
+    let pfc = spec.switch.pfc.as_mut().expect("ideal has PFC");
+    pfc.priorities = 1 << 3;
+    let buffer = 1_000_000 - pool.bytes;
+    let of_switch = Threshold::Static {
+        xoff: 5 * PACKET,
+        xon: 3 * PACKET,
+        port_xoff: u64::MAX,
+        port_xon: u64::MAX,
+        buffer,
+    };
+    for ports in &mut pfc.thresholds {
+        ports.iter_mut().for_each(|threshold| *threshold = of_switch);
+    }
+    spec.switch.overflow = Overflow::Share { pool, lossless };
+    spec
+}
+
+#[test]
+fn a_lossy_queue_takes_its_share_of_the_pool_and_a_lossless_one_beside_it_loses_nothing() {
+    // With alpha = 1 a packet is taken while q + 1 ≤ 40 − q, counted in packets: up to 20 wait, of a pool of 40. As before, with
+    // 8 bursts of priority 2 into one port: 50 of 80 are lost. The bursts of priority 3 go to a port of their own and are paused.
+    let mut flows = bursts(&(1..9).map(|src| (src, 0)).collect::<Vec<_>>());
+    flows.iter_mut().for_each(|flow| flow.priority = 2);
+    let guarded = bursts(&(10..18).map(|src| (src, 9)).collect::<Vec<_>>());
+    flows.extend(guarded);
+    let pool = LossyPool { bytes: 40 * PACKET, log_alpha: 0 };
+    let outcome = complete(mixed(18, flows, pool, false), FAST);
+    let drops = &outcome.records.drops;
+    assert_eq!(drops.len(), 50);
+    assert!(drops.iter().all(|drop| (drop.port, drop.priority, drop.reason) == (0, 2, DropReason::Pool)));
+    assert_eq!(arrived(&outcome), 80 - 50 + 80);
+    assert_eq!(outcome.port((20, 0), 2).peak_queue, Bytes::new(20 * PACKET));
+    assert!(outcome.ports.iter().map(|port| port.pauses).sum::<u64>() > 0);
+}
+
+#[test]
+fn a_pool_that_is_full_takes_nothing_though_each_queue_is_within_its_share() {
+    // alpha = 8: q + 1 ≤ 8 (6 − q), so that one queue alone may hold 6 of 6. 4 sources for one port: 3 wait after the first round,
+    // and 6 after the second. The third finds 5 and brings 4: 3 are lost; so do the seven that follow.
+    let mut flows = bursts(&[(1, 0), (2, 0), (3, 0), (4, 0)]);
+    flows.iter_mut().for_each(|flow| flow.priority = 2);
+    let pool = LossyPool { bytes: 6 * PACKET, log_alpha: 3 };
+    let outcome = complete(mixed(5, flows, pool, false), FAST);
+    let drops = &outcome.records.drops;
+    assert_eq!(drops.len(), 3 * 8);
+    assert_eq!(arrived(&outcome), 40 - 24);
+}
+
+#[test]
+fn lossy_and_lossless_classes_in_one_switch_are_the_same_on_both_engines() {
+    let pool = LossyPool { bytes: 12 * PACKET, log_alpha: -1 };
+    let spec = || {
+        let mut flows = bursts(&[(1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]);
+        flows.iter_mut().filter(|flow| flow.src % 2 == 0).for_each(|flow| flow.priority = 2);
+        mixed(7, flows, pool, false)
+    };
+    let (fast, reference) = (complete(spec(), FAST), complete(spec(), Kind::Heap));
+    assert_eq!(fast.records.drops, reference.records.drops);
+    assert!(fast.records.drops.iter().all(|drop| drop.priority == 2));
+    assert!(!fast.records.drops.is_empty());
+}
+
+#[test]
+fn a_lossless_packet_without_headroom_stops_the_run_unless_it_may_be_dropped() {
+    // Ten packets for one port from each of eight, and three places for all: PAUSE comes too late.
+    let flows = bursts(&(1..9).map(|src| (src, 0)).collect::<Vec<_>>());
+    let pool = LossyPool { bytes: 997 * PACKET, log_alpha: 0 };
+    assert!(try_run(mixed(9, flows.clone(), pool, false), FAST, Some(us(100))).is_err());
+    let outcome = complete(mixed(9, flows, pool, true), FAST);
+    assert!(outcome.records.drops.iter().all(|drop| drop.reason == DropReason::Headroom));
+    assert_eq!(arrived(&outcome) + outcome.records.drops.len() as u64, 80);
+    // At ingress ports: none of them is that of the receiver.
+    assert!(outcome.records.drops.iter().all(|drop| (1..9).contains(&drop.port)));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, MarkAt, MarkBasis};
-use backwater_control::flow_control::{Bands, CreditReturn, Form, Threshold, Unit};
+use backwater_control::flow_control::{Bands, CreditReturn, Form, LossyPool, Threshold, Unit};
 use backwater_control::isolation::{Isolation, KeyKind};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
@@ -269,6 +269,14 @@ pub enum Overflow {
     Drop {
         /// Most bytes that wait at an egress port, of all priorities but the control one; all ports together have the buffer.
         port: Bytes,
+    },
+    /// Beside classes under PFC: a packet of another class is lost if its egress queue is above its share of this pool, which is a
+    /// part of the buffer. Only with [`Queueing::Output`].
+    Share {
+        /// The pool and the share.
+        pool: LossyPool,
+        /// Whether packets of classes under PFC are lost, too, for which there is neither memory nor headroom; else the run stops.
+        lossless: bool,
     },
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backwater_control::arbitration::Quanta;
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::Form;
+use backwater_control::flow_control::{Form, LossyPool};
 use backwater_control::isolation::KeyKind;
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::program::Programs;
@@ -126,6 +126,10 @@ pub(crate) struct World {
     pub(crate) buffer: u64,
     /// Most bytes at an egress port of a switch that drops what does not fit; `None`: nothing may be lost.
     pub(crate) most_at_port: Option<u64>,
+    /// What classes that may lose share beside those under PFC.
+    pub(crate) lossy: Option<LossyPool>,
+    /// Whether switches drop packets of classes under PFC for which there is no room.
+    pub(crate) drops_lossless: bool,
     pub(crate) pfc: Pfc,
     pub(crate) payload: u16,
     pub(crate) header: u16,
@@ -241,7 +245,9 @@ impl World {
         // A batch forwards by a flow's number: choices that go by queues must be made in the order of events.
         let switch = &spec.switch;
         let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
-        let batching = batching && switch.roots.is_none();
+        // What a queue may hold depends on all of them where they share a pool.
+        let shares = matches!(switch.overflow, Overflow::Share { .. });
+        let batching = batching && switch.roots.is_none() && !shares;
         Self {
             hops: window::hops(spec, &flows),
             telemetry: spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()),
@@ -272,9 +278,14 @@ impl World {
                 .map(|credits| credit_settings(credits, spec.switch.queueing, spec.packet, classes)),
             buffer: spec.switch.buffer.get(),
             most_at_port: match spec.switch.overflow {
-                Overflow::Stop => None,
                 Overflow::Drop { port } => Some(port.get()),
+                Overflow::Stop | Overflow::Share { .. } => None,
             },
+            lossy: match spec.switch.overflow {
+                Overflow::Share { pool, .. } => Some(pool),
+                Overflow::Stop | Overflow::Drop { .. } => None,
+            },
+            drops_lossless: matches!(spec.switch.overflow, Overflow::Share { lossless: true, .. }),
             pfc: Pfc::new(spec.switch.pfc.as_ref()),
             payload,
             header: spec.packet.header.get() as u16,

@@ -3,6 +3,7 @@ mod bands;
 mod cbfc;
 mod feasibility;
 mod headroom;
+mod lossy_pool;
 mod pause;
 mod pfc;
 mod shared_credits;
@@ -13,6 +14,7 @@ pub use bands::{Band, Bands, Strays};
 pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, Unit};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, RESPONSE, Term, headroom, headroom_hpcc};
+pub use lossy_pool::{LossyPool, Share};
 pub use pause::{
     GateChange, PauseConfig, PauseGate, PauseIngress, QUANTUM_BITS, StormChange, Watchdog, quanta_span,
 };

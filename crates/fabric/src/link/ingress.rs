@@ -1,5 +1,5 @@
 //! The receiving side of a switch port: what it holds of the packet memory, and the PAUSEs it has sent for it.
-use backwater_control::flow_control::{Admission, Decision, Ingress, Level, Threshold};
+use backwater_control::flow_control::{Admission, Decision, Ingress, Level, LossyPool, Share, Threshold};
 use backwater_units::Span;
 
 use crate::packet::Packet;
@@ -63,6 +63,8 @@ pub(crate) struct Memory {
     thresholds: Vec<Threshold>,
     /// Bytes of all packets held, but for those of classes under credits.
     used: u64,
+    /// What of it classes hold that share a pool for what may be lost.
+    lossy: u64,
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
     shared: u64,
     shared_is_stale: bool,
@@ -113,6 +115,7 @@ impl Memory {
             tightest: tightest(&thresholds),
             thresholds,
             used: 0,
+            lossy: 0,
             shared: 0,
             shared_is_stale: false,
             grown: false,
@@ -337,6 +340,27 @@ impl Memory {
         }
         self.used = used;
         true
+    }
+
+    /// Books a packet of a class that may lose, for an egress queue of `queue` bytes, if it fits.
+    pub(crate) fn admit_lossy(&mut self, pool: LossyPool, queue: u32, size: u32) -> Share {
+        let share = pool.admit(u64::from(queue), self.lossy, size);
+        if share == Share::Fits && self.admit_unpaused(size) {
+            self.lossy += u64::from(size);
+            return share;
+        }
+        if share == Share::TooLong { share } else { Share::Full }
+    }
+
+    /// A packet of such a class leaves.
+    pub(crate) fn release_lossy(&mut self, size: u32) {
+        self.lossy -= u64::from(size);
+        self.release_unpaused(size);
+    }
+
+    /// What such classes hold.
+    pub(crate) const fn lossy(&self) -> u64 {
+        self.lossy
     }
 
     #[inline(always)]

@@ -1,5 +1,5 @@
 //! A packet that has to wait in a switch with output queues: is there room for it, and what follows from its being there.
-use backwater_control::flow_control::Level;
+use backwater_control::flow_control::{Level, Share};
 use backwater_engine::Post;
 
 use crate::ctx::Ctx;
@@ -77,7 +77,14 @@ impl Chassis {
     /// Books a packet of a class without flow control; false if its port or the memory has no room for it.
     #[inline(never)]
     fn admit_unpaused(&mut self, packet: &Packet, out: u16, world: &World) -> bool {
-        self.port_takes(out, packet, world) && self.memory.admit_unpaused(u32::from(packet.size))
+        let size = u32::from(packet.size);
+        match world.lossy {
+            Some(pool) if packet.class != 0 => {
+                let queue = self.ports.queue(self.ports.at(out, packet.class)).bytes();
+                self.memory.admit_lossy(pool, queue, size) == Share::Fits
+            }
+            _ => self.port_takes(out, packet, world) && self.memory.admit_unpaused(size),
+        }
     }
 
     #[cold]
@@ -90,7 +97,20 @@ impl Chassis {
         }
         let size = u64::from(packet.size);
         let (used, capacity) = (self.memory.used(), self.memory.capacity());
-        let what = if used + size > capacity {
+        let full = used + size > capacity;
+        if let Some(pool) = cx.world.lossy {
+            let lossless = cx.world.lossless & (1 << packet.class) != 0;
+            if lossless && cx.world.drops_lossless {
+                let reason = if full { DropReason::Memory } else { DropReason::Headroom };
+                return self.drop_packet(packet, out, reason, cx);
+            }
+            if !lossless && packet.class != 0 {
+                let in_pool = !full && self.memory.lossy() + size <= pool.bytes;
+                let reason = if in_pool { DropReason::Pool } else { DropReason::Memory };
+                return self.drop_packet(packet, out, reason, cx);
+            }
+        }
+        let what = if full {
             What::Buffer(used + size, capacity)
         } else {
             let account = self.memory.account(self.ports.at(packet.port, packet.class));

@@ -9,7 +9,7 @@ impl Chassis {
     pub(crate) fn check_memory<F: Fabric>(&self, fabric: &F, world: &World) -> Result<(), String> {
         let ports = &self.ports;
         let mut by_ingress = vec![0u64; self.memory.accounts().len()];
-        let mut used = 0;
+        let (mut used, mut lossy) = (0, 0);
         let mut units_held = vec![0u32; self.memory.accounts().len()];
         for at in 0..ports.queues().len() {
             for packet in self.waiting(fabric, at).filter(|packet| !packet.is_flow_control()) {
@@ -18,7 +18,11 @@ impl Chassis {
                 if !self.memory.is_credited(packet.class) {
                     used += u64::from(packet.size);
                 }
-                if (world.lossless | self.memory.credited()) & (1 << packet.class) != 0 {
+                let guarded = (world.lossless | self.memory.credited()) & (1 << packet.class) != 0;
+                if world.lossy.is_some() && packet.class != 0 && !guarded {
+                    lossy += u64::from(packet.size);
+                }
+                if guarded {
                     by_ingress[ingress] += u64::from(packet.size);
                     units_held[ingress] += ports.credits().map_or(0, |credits| credits.units(packet.size));
                 }
@@ -60,6 +64,12 @@ impl Chassis {
         }
         if used != self.memory.used() {
             return Err(format!("the memory counts {} B and holds {used} B", self.memory.used()));
+        }
+        if lossy != self.memory.lossy() {
+            return Err(format!(
+                "the pool of what may be lost counts {} B and holds {lossy} B",
+                self.memory.lossy()
+            ));
         }
         for (at, (account, bytes)) in self.memory.accounts().iter().zip(by_ingress).enumerate() {
             if account.held() != bytes {

@@ -450,6 +450,8 @@ impl Chassis {
             if self.memory.is_credited(class) {
                 let class = self.came_in(packet, cx.world);
                 self.memory.release_credited(port, class, size);
+            } else if class != 0 && cx.world.lossy.is_some() {
+                self.memory.release_lossy(size);
             } else {
                 self.memory.release_unpaused(size);
             }

@@ -61,7 +61,9 @@ pub use probe::Probe;
 pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
 pub use run::Run;
 pub use scheme::Scheme;
-pub use switch::{Arbiter, EcmpHash, FlowControl, LoadBalancing, OnOverflow, Queueing, Switch, Switching};
+pub use switch::{
+    Arbiter, EcmpHash, FlowControl, LoadBalancing, Lossy, OnOverflow, Queueing, Switch, Switching,
+};
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use workload::{Steps, Workload};

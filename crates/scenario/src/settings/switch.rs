@@ -57,8 +57,12 @@ pub enum FlowControl {
 pub enum OnOverflow {
     /// The run stops: a fabric that should be lossless has lost something.
     Stop,
-    /// The packet is lost (tail drop). With queueing = output, flow-control = none and traffic that is sent again: PUTs.
+    /// The packet is lost (tail drop). With queueing = output, flow-control = none or pfc, and traffic that is sent again. Under PFC
+    /// `[switch.lossy]` says what priorities may hold that are not in `pfc.priorities`.
     Drop,
+    /// The same for priorities that are not in `pfc.priorities`; a packet of a lossless one for which there is no room stops the run.
+    /// With flow-control = pfc.
+    DropLossy,
 }
 
 /// Which queue of an egress port sends next. The control priority always goes first.
@@ -101,6 +105,21 @@ pub enum EcmpHash {
     /// order of their neighbours. In a fat tree one link from each aggregation switch to the core is used. Ports are those that the
     /// release gives flows if its `SEED_NUMBER` is `run.seed` (6 there).
     FiveTuple,
+}
+
+/// What priorities may hold that are not lossless, beside lossless ones. In effect with flow-control = pfc and overflow = drop or
+/// drop-lossy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Lossy {
+    /// Memory that their egress queues share; it is taken from `switch.buffer`, and lossless priorities have the rest. All profiles:
+    /// 2 MB (reconstructed: operators set it by switch, as `SONiC`'s `BUFFER_POOL`).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+    pub pool: Quantity<Bytes>,
+    /// An egress queue may hold so many times what the pool has free (Choudhury and Hahne, IEEE/ACM Trans. Networking 1998): a power of
+    /// two. `dynamic_th` of `SONiC`'s `BUFFER_PROFILE` is its logarithm. All profiles: 1 (egress alpha of the `ConWeave` simulator).
+    #[schemars(range(min = 0.007_812_5, max = 128.0))]
+    pub alpha: f64,
 }
 
 /// All switches alike: where packets wait, when they go on, and what holds them back.
@@ -174,6 +193,8 @@ pub struct Switch {
     pub flowlet_gap: Quantity<Span>,
     /// Priority flow control.
     pub pfc: Pfc,
+    /// What priorities may hold that are not lossless.
+    pub lossy: Lossy,
     /// Credit-based flow control.
     pub credits: Credits,
     /// Weights of the virtual lanes.

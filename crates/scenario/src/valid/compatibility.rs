@@ -4,8 +4,9 @@ use super::Context;
 use super::balancing::leaves_choice;
 use super::cc::below;
 use super::combined::is_combined;
+use super::flows::PRIORITY;
 use super::idle::is;
-use super::{host, is_put, reliability};
+use super::{host, is_put, overflow, reliability};
 use crate::document::{Step, at};
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt,
@@ -144,19 +145,26 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "overflow"],
-        both: |it| it.switch.overflow == OnOverflow::Drop && it.switch.flow_control != FlowControl::None,
-        message: |it| drops_with(&is("switch.flow-control", it.switch.flow_control)),
+        both: |it| it.switch.overflow != OnOverflow::Stop && it.switch.flow_control == FlowControl::Credits,
+        message: |it| drops_with(it, &is("switch.flow-control", it.switch.flow_control)),
         label: "not with these switches",
-        help: "write switch.flow-control = \"none\", or switch.overflow = \"stop\": buffers that are guarded never overflow",
+        help: "write switch.flow-control = \"none\" or \"pfc\", or switch.overflow = \"stop\": buffers under credits never overflow",
+    },
+    Clash {
+        at: &["switch", "overflow"],
+        both: |it| it.switch.overflow == OnOverflow::DropLossy && it.switch.flow_control == FlowControl::None,
+        message: |it| drops_with(it, &is("switch.flow-control", it.switch.flow_control)),
+        label: "no priority is lossless",
+        help: "write switch.overflow = \"drop\", or switch.flow-control = \"pfc\"",
     },
     Clash {
         at: &["switch", "overflow"],
         both: |it| {
-            it.switch.overflow == OnOverflow::Drop
-                && it.switch.flow_control == FlowControl::None
+            it.switch.overflow != OnOverflow::Stop
+                && it.switch.flow_control != FlowControl::Credits
                 && it.switch.queueing != Queueing::Output
         },
-        message: |it| drops_with(&is("switch.queueing", it.switch.queueing)),
+        message: |it| drops_with(it, &is("switch.queueing", it.switch.queueing)),
         label: "not with these switches",
         help: "write switch.queueing = \"output\", or switch.overflow = \"stop\"",
     },
@@ -291,8 +299,8 @@ fn without_combined(choice: &str) -> String {
     format!("switch.{choice} needs switch.queueing = \"combined\"")
 }
 
-fn drops_with(choice: &str) -> String {
-    format!("switch.overflow = \"drop\" does not work with {choice}")
+fn drops_with(settings: &Settings, choice: &str) -> String {
+    format!("{} does not work with {choice}", is("switch.overflow", settings.switch.overflow))
 }
 
 fn under_pfc(settings: &Settings) -> bool {
@@ -436,14 +444,15 @@ const ENTRY_CLASHES: [EntryClash; 7] = [
     },
     EntryClash {
         at: &["transport"],
-        both: |it, index, _| {
+        both: |it, index, entry| {
             let none = reliability::of(it, index) == ReliabilityKind::None;
-            it.switch.overflow == OnOverflow::Drop && !is_put(it, index) && none
+            overflow::may_lose(it, entry.priority.unwrap_or(PRIORITY)) && !is_put(it, index) && none
         },
-        message: |_, name| {
+        message: |it, name| {
             format!(
                 "traffic.{name}: queue pairs with transport.reliability = \"none\" send nothing twice, and switches drop \
-                 packets (switch.overflow = \"drop\")"
+                 packets ({})",
+                is("switch.overflow", it.switch.overflow)
             )
         },
         label: "needs a lossless fabric",

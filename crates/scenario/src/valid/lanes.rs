@@ -7,7 +7,7 @@ use backwater_traffic::Flow;
 use super::Context;
 use super::cc::Pairs;
 use crate::document::at;
-use crate::settings::Settings;
+use crate::settings::{OnOverflow, Settings};
 
 /// The priorities that carry data or ACKs.
 pub(super) struct Lanes {
@@ -98,7 +98,9 @@ pub(super) fn guarded(context: &mut Context<'_>, listed: &[u8], table: &'static 
         }
     }
     let guarded = listed.iter().fold(0u8, |set, priority| set | 1 << priority);
-    for priority in Lanes::of(lanes.used & !guarded) {
+    // Where packets are dropped it is what the list is for.
+    let meant = context.settings.switch.overflow != OnOverflow::Stop;
+    for priority in Lanes::of(lanes.used & !guarded).filter(|_| !meant) {
         let caveat = format!(
             "priority {priority} carries traffic but is not in switch.{table}.priorities: it is not lossless"
         );

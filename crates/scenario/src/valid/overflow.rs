@@ -1,8 +1,10 @@
 //! What switches do with packets for which they have no room.
+use backwater_control::flow_control::LossyPool;
 use backwater_fabric::Overflow;
+use backwater_units::Bytes;
 
 use super::{Context, mtu};
-use crate::document::{Node, at};
+use crate::document::{Node, Step, at};
 use crate::quantity::Quantity;
 use crate::settings::{FlowControl, OnOverflow, Queueing, Settings};
 
@@ -22,21 +24,61 @@ pub(super) fn overflow(context: &mut Context<'_>) -> Overflow {
     if switch.overflow == OnOverflow::Stop {
         return Overflow::Stop;
     }
-    let port = switch.port_buffer.0;
-    room(context);
-    Overflow::Drop { port }
+    if switch.flow_control == FlowControl::Pfc {
+        let (lossy, lossless) = (&switch.lossy, switch.overflow == OnOverflow::Drop);
+        let log_alpha = log2(lossy.alpha);
+        let pool = LossyPool { bytes: lossy.pool.0.get(), log_alpha: log_alpha.unwrap_or(0) };
+        if log_alpha.is_none() {
+            let message = format!("switch.lossy.alpha = {} is no power of two", lossy.alpha);
+            let help = "write 2 to the power of dynamic_th, as BUFFER_PROFILE has it: 8 for 3";
+            context.report(
+                &at!["switch", "lossy", "alpha"],
+                message,
+                "allowed: 0.0078125 to 128, a power of two",
+                help,
+            );
+        }
+        room(context, &[(&["switch", "lossy", "pool"], context.settings.switch.lossy.pool)]);
+        return Overflow::Share { pool, lossless };
+    }
+    let (port, buffer) = (switch.port_buffer, switch.buffer);
+    room(context, &[(&["switch", "port-buffer"], port), (&["switch", "buffer"], buffer)]);
+    Overflow::Drop { port: port.0 }
+}
+
+/// What lossless priorities have of the memory of a switch, and what of it others share.
+pub(super) fn parts(settings: &Settings) -> (Bytes, Bytes) {
+    let switch = &settings.switch;
+    let lossy = if switch.overflow == OnOverflow::Stop { Bytes::new(0) } else { switch.lossy.pool.0 };
+    (Bytes::new(switch.buffer.0.get().saturating_sub(lossy.get())), lossy)
+}
+
+/// Whether a switch may drop what is sent in a priority.
+pub(super) fn may_lose(settings: &Settings, priority: u8) -> bool {
+    match settings.switch.overflow {
+        OnOverflow::Stop => false,
+        OnOverflow::Drop => true,
+        OnOverflow::DropLossy => !settings.switch.pfc.priorities.contains(&priority),
+    }
+}
+
+/// n for 2ⁿ.
+fn log2(alpha: f64) -> Option<i8> {
+    (-7..=7i8).find(|&n| libm::ldexp(1.0, i32::from(n)).to_bits() == alpha.to_bits())
 }
 
 /// Every buffer takes a packet.
-fn room(context: &mut Context<'_>) {
-    let (switch, packet) = (&context.settings.switch, Quantity(mtu(context.settings)));
-    for (key, room) in [("port-buffer", switch.port_buffer), ("buffer", switch.buffer)] {
-        if room < packet {
+fn room(context: &mut Context<'_>, buffers: &[(&[&'static str], Quantity<Bytes>)]) {
+    let packet = Quantity(mtu(context.settings));
+    for (path, room) in buffers {
+        if *room < packet {
+            let key = path.join(".");
             let message = format!(
-                "switch.{key} = {room} holds no packet: one has {packet} on the wire, and all would be dropped"
+                "{key} = {room} holds no packet: one has {packet} on the wire, and all would be dropped"
             );
-            let help = format!("raise switch.{key}, or lower packet.payload");
-            context.report(&at!["switch", key], message, format!("at least {packet}"), help);
+            let help = format!("raise {key}, or lower packet.payload");
+            let place: Vec<Step> = path.iter().map(|step| Step::from(*step)).collect();
+            context.report(&place, message, format!("at least {packet}"), help);
         }
     }
 }

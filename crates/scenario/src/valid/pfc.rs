@@ -6,7 +6,7 @@ use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::{Lanes, guarded};
-use super::{Context, Found, combined, mtu};
+use super::{Context, Found, combined, mtu, overflow};
 use crate::document::at;
 use crate::settings::{self, FlowControl, Headroom, HeadroomRule, ThresholdKind};
 
@@ -105,7 +105,7 @@ fn switch(
                 xon: pfc.xon.0.get(),
                 port_xoff: port(pfc.port_xoff),
                 port_xon: port(pfc.port_xon),
-                buffer: context.settings.switch.buffer.0.get(),
+                buffer: overflow::parts(context.settings).0.get(),
             };
             vec![threshold; ports.len()]
         }
@@ -162,24 +162,25 @@ fn needed(context: &Context<'_>, port: &Port) -> Bytes {
 
 /// Every ingress port and used priority may hold Xoff and what arrives after PAUSE.
 fn fits_static(context: &Context<'_>, network: &Network, node: u32, classes: u64) -> Option<Found> {
-    let (pfc, buffer) = (&context.settings.switch.pfc, context.settings.switch.buffer.0);
+    let (pfc, (buffer, lossy)) = (&context.settings.switch.pfc, overflow::parts(context.settings));
     let ports = network.ports(node);
     let count = ports.len() as u64 * classes;
     let head =
         ports.iter().map(|port| u128::from(needed(context, port).get())).sum::<u128>() * u128::from(classes);
     let need = u128::from(count) * u128::from(pfc.xoff.0.get()) + head;
     let by = need.checked_sub(u128::from(buffer.get())).filter(|&by| by > 0)?;
-    let name = network.name(node);
+    let (name, beside) = (network.name(node), beside(lossy));
     let (need, head) = (shown(need), shown(head));
-    let message =
-        format!("switch {name} has no headroom: it may have to hold {need}, and its buffer is {buffer}");
+    let message = format!(
+        "switch {name} has no headroom: it may have to hold {need}, and its buffer is {buffer}{beside}"
+    );
     let ports = ports.len();
     let help = format!(
         "{ports} ports · {classes} (priorities in use) · xoff {} + {head} that arrives after PAUSE = {need}; raise \
          switch.buffer, or lower switch.pfc.xoff",
         pfc.xoff
     );
-    let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {need}"));
+    let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {}", need + lossy));
     Some(Found { path, name: name.to_owned(), by, message, label, help })
 }
 
@@ -190,7 +191,7 @@ fn fits_dynamic(
     (network, node): (&Network, u32),
     classes: u64,
 ) -> u64 {
-    let (pfc, buffer) = (&context.settings.switch.pfc, context.settings.switch.buffer.0);
+    let (pfc, (buffer, lossy)) = (&context.settings.switch.pfc, overflow::parts(context.settings));
     let ports = network.ports(node);
     let head: u128 = ports.iter().map(|port| u128::from(reserved(context, port, classes).get())).sum();
     let reserve = u128::from(pfc.reserve.0.get()) * u128::from(classes) * ports.len() as u128;
@@ -199,7 +200,8 @@ fn fits_dynamic(
     let pool = u128::from(buffer.get()).saturating_sub(head + reserve);
     if pool < least {
         let need = shown(head + reserve + least);
-        let message = format!("switch {name} has no memory to share: its buffer is {buffer}");
+        let message =
+            format!("switch {name} has no memory to share: its buffer is {buffer}{}", beside(lossy));
         let help = format!(
             "headroom of its {} ports {} + reserve {} + one packet = {need}; raise switch.buffer, or lower \
              switch.pfc.headroom or switch.pfc.reserve",
@@ -207,10 +209,15 @@ fn fits_dynamic(
             shown(head),
             shown(reserve)
         );
-        let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {need}"));
+        let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {}", need + lossy));
         found.push(Found { path, name: name.to_owned(), by: head + reserve, message, label, help });
     }
     pool as u64
+}
+
+/// What is set apart for priorities that are not lossless, in words.
+fn beside(lossy: Bytes) -> String {
+    if lossy == Bytes::new(0) { String::new() } else { format!(" beside the {lossy} of switch.lossy.pool") }
 }
 
 /// Headroom that is shorter than what is booked there.

@@ -8,6 +8,7 @@ use crate::valid::{faults, put};
 
 const SWITCH: &[&str] = &["switch"];
 const PFC: &[&str] = &["switch", "pfc"];
+const LOSSY: &[&str] = &["switch", "lossy"];
 const CREDITS: &[&str] = &["switch", "credits"];
 const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
 const DYNAMIC: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
@@ -17,6 +18,7 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     let flow_control = switch.flow_control;
     let because = is("switch.flow-control", flow_control);
     let (pfc, credits) = (flow_control == FlowControl::Pfc, flow_control == FlowControl::Credits);
+    let drops = switch.overflow != OnOverflow::Stop;
     let at_once = credits && switch.credits.returned == Returned::AtOnce;
     let threshold = |kind| pfc && switch.pfc.threshold == kind;
     let weighted = switch.arbiter == Arbiter::Weighted;
@@ -38,8 +40,11 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             &["port-buffer"],
             is("switch.overflow", switch.overflow),
         ),
+        (pfc && switch.overflow == OnOverflow::Drop, SWITCH, &["port-buffer"], because.clone()),
+        (pfc && !drops, LOSSY, &[], is("switch.overflow", switch.overflow)),
+        (!pfc, LOSSY, &[], because.clone()),
         (
-            switch.overflow != OnOverflow::Drop && !faults::lose(settings),
+            !drops && !faults::lose(settings),
             &["probe"],
             &["drops"],
             is("switch.overflow", switch.overflow),

@@ -142,7 +142,7 @@ impl Memory<'_> {
         let share = combined::part(switch.buffer.0, 1, (ports as u64).max(1));
         match switch.overflow {
             OnOverflow::Drop => share.min(switch.port_buffer.0),
-            OnOverflow::Stop => share,
+            OnOverflow::Stop | OnOverflow::DropLossy => share,
         }
     }
 }

@@ -14,17 +14,6 @@
 //!
 //! Known deviations: none. A packet in transmission takes no room, nor does one that finds its port idle.
 
-/// Whether a pool takes a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// Yes.
-    Fits,
-    /// The queue has more than its share.
-    TooLong,
-    /// The pool is full.
-    Full,
-}
-
 /// The memory that egress queues without flow control share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossyPool {
@@ -47,14 +36,9 @@ impl LossyPool {
 
     /// Whether a queue that holds `queue` takes `size` bytes more while all queues hold `used`.
     #[inline]
-    pub const fn admit(&self, queue: u64, used: u64, size: u32) -> Share {
-        if used + size as u64 > self.bytes {
-            Share::Full
-        } else if queue + size as u64 > self.limit(used) {
-            Share::TooLong
-        } else {
-            Share::Fits
-        }
+    pub const fn takes(&self, queue: u64, used: u64, size: u32) -> bool {
+        let size = size as u64;
+        used + size <= self.bytes && queue + size <= self.limit(used)
     }
 }
 
@@ -62,32 +46,30 @@ impl LossyPool {
 mod tests {
     use super::*;
 
-    /// Packets of 1000 B come for one queue until one is refused: bytes held then, and why.
-    fn fill(pool: LossyPool, others: u64) -> (u64, Share) {
+    /// Packets of 1000 B come for one queue until one is refused: bytes held then.
+    fn fill(pool: LossyPool, others: u64) -> u64 {
         let mut queue = 0;
-        loop {
-            match pool.admit(queue, queue + others, 1_000) {
-                Share::Fits => queue += 1_000,
-                refused => return (queue, refused),
-            }
+        while pool.takes(queue, queue + others, 1_000) {
+            queue += 1_000;
         }
+        queue
     }
 
     #[test]
     fn one_busy_queue_gets_alpha_over_one_plus_alpha_of_the_pool() {
         // q + 1000 ≤ 99 000 − q: up to q = 49 000 a packet is taken, so 50 000 are held, half of 99 000 and the packet that was free.
-        assert_eq!(fill(LossyPool { bytes: 99_000, log_alpha: 0 }, 0), (50_000, Share::TooLong));
+        assert_eq!(fill(LossyPool { bytes: 99_000, log_alpha: 0 }, 0), 50_000);
         // q + 1000 ≤ 8 (90 000 − q): up to q = 79 888.
-        assert_eq!(fill(LossyPool { bytes: 90_000, log_alpha: 3 }, 0), (80_000, Share::TooLong));
+        assert_eq!(fill(LossyPool { bytes: 90_000, log_alpha: 3 }, 0), 80_000);
         // q + 1000 ≤ (90 000 − q) / 8: up to q = 9 111.
-        assert_eq!(fill(LossyPool { bytes: 90_000, log_alpha: -3 }, 0), (10_000, Share::TooLong));
+        assert_eq!(fill(LossyPool { bytes: 90_000, log_alpha: -3 }, 0), 10_000);
     }
 
     #[test]
     fn what_others_hold_lowers_the_limit_and_a_full_pool_takes_nothing() {
         let pool = LossyPool { bytes: 10_000, log_alpha: 0 };
-        assert_eq!(fill(pool, 4_000), (3_000, Share::TooLong));
-        assert_eq!(pool.admit(0, 9_500, 1_000), Share::Full);
+        assert_eq!(fill(pool, 4_000), 3_000);
+        assert!(!pool.takes(0, 9_500, 1_000));
         assert_eq!(pool.limit(20_000), 0);
     }
 }

@@ -14,7 +14,7 @@ pub use bands::{Band, Bands, Strays};
 pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, Unit};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, RESPONSE, Term, headroom, headroom_hpcc};
-pub use lossy_pool::{LossyPool, Share};
+pub use lossy_pool::LossyPool;
 pub use pause::{
     GateChange, PauseConfig, PauseGate, PauseIngress, QUANTUM_BITS, StormChange, Watchdog, quanta_span,
 };

@@ -1,5 +1,5 @@
 //! The receiving side of a switch port: what it holds of the packet memory, and the PAUSEs it has sent for it.
-use backwater_control::flow_control::{Admission, Decision, Ingress, Level, LossyPool, Share, Threshold};
+use backwater_control::flow_control::{Admission, Decision, Ingress, Level, LossyPool, Threshold};
 use backwater_units::Span;
 
 use crate::packet::Packet;
@@ -343,19 +343,15 @@ impl Memory {
     }
 
     /// Books a packet of a class that may lose, for an egress queue of `queue` bytes, if it fits.
-    pub(crate) fn admit_lossy(&mut self, pool: LossyPool, queue: u32, size: u32) -> Share {
-        let share = pool.admit(u64::from(queue), self.lossy, size);
-        if share == Share::Fits && self.admit_unpaused(size) {
-            self.lossy += u64::from(size);
-            return share;
-        }
-        if share == Share::TooLong { share } else { Share::Full }
+    pub(crate) fn admit_lossy(&mut self, pool: LossyPool, queue: u32, size: u32) -> bool {
+        let fits = pool.takes(u64::from(queue), self.lossy, size) && self.admit_unpaused(size);
+        self.lossy += if fits { u64::from(size) } else { 0 };
+        fits
     }
 
-    /// A packet of such a class leaves.
+    /// A packet of such a class has left the pool, and is still to leave the memory.
     pub(crate) fn release_lossy(&mut self, size: u32) {
         self.lossy -= u64::from(size);
-        self.release_unpaused(size);
     }
 
     /// What such classes hold.

@@ -23,7 +23,7 @@ macro_rules! reasons {
 reasons! {
     /// Its egress port held as much as it may.
     PortBuffer = "port-buffer";
-    /// Its egress queue was above its share of the pool.
+    /// Its egress queue was above its share of the pool for classes that may lose, or that pool was full.
     Pool = "pool";
     /// The packet memory of the switch was full.
     Memory = "memory";

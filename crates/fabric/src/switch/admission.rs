@@ -1,5 +1,5 @@
 //! A packet that has to wait in a switch with output queues: is there room for it, and what follows from its being there.
-use backwater_control::flow_control::{Level, Share};
+use backwater_control::flow_control::Level;
 use backwater_engine::Post;
 
 use crate::ctx::Ctx;
@@ -81,7 +81,7 @@ impl Chassis {
         match world.lossy {
             Some(pool) if packet.class != 0 => {
                 let queue = self.ports.queue(self.ports.at(out, packet.class)).bytes();
-                self.memory.admit_lossy(pool, queue, size) == Share::Fits
+                self.memory.admit_lossy(pool, queue, size)
             }
             _ => self.port_takes(out, packet, world) && self.memory.admit_unpaused(size),
         }
@@ -98,15 +98,16 @@ impl Chassis {
         let size = u64::from(packet.size);
         let (used, capacity) = (self.memory.used(), self.memory.capacity());
         let full = used + size > capacity;
-        if let Some(pool) = cx.world.lossy {
+        if cx.world.lossy.is_some() {
             let lossless = cx.world.lossless & (1 << packet.class) != 0;
-            if lossless && cx.world.drops_lossless {
-                let reason = if full { DropReason::Memory } else { DropReason::Headroom };
-                return self.drop_packet(packet, out, reason, cx);
-            }
-            if !lossless && packet.class != 0 {
-                let in_pool = !full && self.memory.lossy() + size <= pool.bytes;
-                let reason = if in_pool { DropReason::Pool } else { DropReason::Memory };
+            let reason = match (lossless, full) {
+                // A CNP or an ACK that nobody sends again must not be lost in silence.
+                (false, _) if packet.class == 0 => None,
+                (false, _) => Some(DropReason::Pool),
+                (true, false) => cx.world.drops_lossless.then_some(DropReason::Headroom),
+                (true, true) => cx.world.drops_lossless.then_some(DropReason::Memory),
+            };
+            if let Some(reason) = reason {
                 return self.drop_packet(packet, out, reason, cx);
             }
         }

@@ -450,10 +450,8 @@ impl Chassis {
             if self.memory.is_credited(class) {
                 let class = self.came_in(packet, cx.world);
                 self.memory.release_credited(port, class, size);
-            } else if class != 0 && cx.world.lossy.is_some() {
-                self.memory.release_lossy(size);
             } else {
-                self.memory.release_unpaused(size);
+                self.release_unpaused(class, size, cx.world);
             }
             return;
         }
@@ -466,6 +464,16 @@ impl Chassis {
         } else {
             self.departed(fabric, port, class, cx);
         }
+    }
+
+    /// A packet leaves of a class without flow control. No class that cannot lose comes here but the control one.
+    #[cold]
+    #[inline(never)]
+    fn release_unpaused(&mut self, class: u8, size: u32, world: &World) {
+        if class != 0 && world.lossy.is_some() {
+            self.memory.release_lossy(size);
+        }
+        self.memory.release_unpaused(size);
     }
 
     /// Something left an ingress port: RESUME for a class that it holds paused?

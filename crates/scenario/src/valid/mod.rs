@@ -327,6 +327,9 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     let mark = combined::mark(settings);
     let switching = switching(context);
     let overflow = overflow::overflow(context);
+    if let (Some(flows), Some(pairs)) = (&flows, &pairs) {
+        overflow::acks(context, flows, pairs);
+    }
     let arbiter = arbitration::arbiter(context, &lanes);
     let balancing = balancing::balancing(context, network.as_ref().zip(routes.as_ref()));
     let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));

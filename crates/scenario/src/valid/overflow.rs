@@ -1,12 +1,14 @@
 //! What switches do with packets for which they have no room.
 use backwater_control::flow_control::LossyPool;
 use backwater_fabric::Overflow;
+use backwater_traffic::Flow;
 use backwater_units::Bytes;
 
-use super::{Context, mtu};
+use super::cc::Pairs;
+use super::{Context, is_put, mtu, reliability};
 use crate::document::{Node, Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{FlowControl, OnOverflow, Queueing, Settings};
+use crate::settings::{FlowControl, OnOverflow, Queueing, ReliabilityKind, Settings};
 
 /// Writes out what follows from other values: a profile's `drop` is for fabrics without flow control.
 pub(super) fn fill(settings: &mut Settings, written: &Node) {
@@ -58,7 +60,32 @@ pub(super) fn may_lose(settings: &Settings, priority: u8) -> bool {
     match settings.switch.overflow {
         OnOverflow::Stop => false,
         OnOverflow::Drop => true,
-        OnOverflow::DropLossy => !settings.switch.pfc.priorities.contains(&priority),
+        OnOverflow::DropLossy => {
+            let switch = &settings.switch;
+            priority != switch.control_priority && !switch.pfc.priorities.contains(&priority)
+        }
+    }
+}
+
+/// Reports ACKs that may be lost of queue pairs that wait for them and send nothing twice.
+pub(super) fn acks(context: &mut Context<'_>, flows: &[Flow], pairs: &Pairs) {
+    let settings = context.settings;
+    let mut last = None;
+    for flow in flows.iter().filter(|flow| !may_lose(settings, flow.priority)) {
+        let entry = usize::from(flow.group);
+        let sends_twice = is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None;
+        let lost = pairs.ack_priority(flow).filter(|&priority| may_lose(settings, priority));
+        let Some(priority) = lost.filter(|_| !sends_twice && last != Some(entry)) else { continue };
+        last = Some(entry);
+        let message = format!(
+            "traffic.{}: switches may drop its ACKs, of priority {priority}, and its queue pairs send nothing twice",
+            settings.traffic[entry].name
+        );
+        let help = format!(
+            "remove ack.priority, or write {} or one of switch.pfc.priorities; or write transport.reliability = \"go-back-n\"",
+            settings.switch.control_priority
+        );
+        context.report(&at!["ack", "priority"], message, "a lossless priority, or the control priority", help);
     }
 }
 

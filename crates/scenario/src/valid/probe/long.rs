@@ -15,7 +15,7 @@ use backwater_units::{Bytes, Rate, Span};
 use serde::Serialize;
 
 use crate::quantity::Quantity;
-use crate::settings::{AutoOr, OnOverflow, Settings};
+use crate::settings::{AutoOr, FlowControl, OnOverflow, Settings};
 use crate::valid::combined::is_combined;
 use crate::valid::lanes::Lanes;
 use crate::valid::{Context, combined, isolation, mtu, round_trip};
@@ -141,8 +141,8 @@ impl Memory<'_> {
         }
         let share = combined::part(switch.buffer.0, 1, (ports as u64).max(1));
         match switch.overflow {
-            OnOverflow::Drop => share.min(switch.port_buffer.0),
-            OnOverflow::Stop | OnOverflow::DropLossy => share,
+            OnOverflow::Drop if switch.flow_control == FlowControl::None => share.min(switch.port_buffer.0),
+            _ => share,
         }
     }
 }

@@ -280,6 +280,18 @@ pub enum Overflow {
     },
 }
 
+impl Overflow {
+    /// Most bytes at an egress port of a switch that drops.
+    pub(crate) const fn most_at_port(self) -> Option<u64> {
+        if let Self::Drop { port } = self { Some(port.get()) } else { None }
+    }
+
+    /// What classes that may lose share beside those under PFC.
+    pub(crate) const fn pool(self) -> Option<LossyPool> {
+        if let Self::Share { pool, .. } = self { Some(pool) } else { None }
+    }
+}
+
 impl Spec {
     /// Whether anything may be dropped in the network.
     pub fn loses(&self) -> bool {

@@ -2,7 +2,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use backwater_control::arbitration::Quanta;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{Form, LossyPool};
 use backwater_control::isolation::KeyKind;
@@ -17,7 +16,7 @@ use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
     Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, ReliableSpec, Spec,
-    Switching,
+    SwitchSpec, Switching,
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
@@ -28,8 +27,8 @@ use crate::user::{User, UserSpec};
 
 mod by_class;
 
-pub(crate) use by_class::{CreditSettings, Weights};
-use by_class::{credit_settings, deficit, weights};
+pub(crate) use by_class::{CreditSettings, Turns};
+use by_class::{credit_settings, turns};
 
 /// The priorities in use, numbered densely: class 0 is the control priority, the others follow from the highest
 /// priority to the lowest, so that "strict" is "lowest class first".
@@ -110,9 +109,7 @@ pub(crate) struct World {
     pub(crate) nic: NicSpec,
     /// Messages of a queue pair under way, by traffic entry.
     depths: Vec<u32>,
-    pub(crate) weights: Option<Weights>,
-    /// Arbitration by deficits, by class.
-    pub(crate) deficit: Option<Quanta>,
+    pub(crate) turns: Option<Turns>,
     /// Combined queueing, by class.
     pub(crate) combined: Option<Limits>,
     pub(crate) isolation: Option<Rules>,
@@ -218,6 +215,16 @@ fn peers(spec: &Spec) -> Vec<Vec<u32>> {
     (0..nodes).map(|node| spec.network.ports(node).iter().map(|port| port.peer).collect()).collect()
 }
 
+/// [`World::round_robin`]
+const fn round_robin(switch: &SwitchSpec) -> bool {
+    match switch.arbiter {
+        Arbiter::RoundRobin => true,
+        // NICs take turns where switches do.
+        Arbiter::Deficit { .. } => !matches!(switch.queueing, Queueing::Combined(_)),
+        Arbiter::Strict | Arbiter::Weighted { .. } => false,
+    }
+}
+
 /// [`World::is_watched`]
 fn is_watched(spec: &Spec) -> bool {
     !spec.probe.frames.is_empty() || !spec.faults.is_empty()
@@ -254,11 +261,10 @@ impl World {
             seed: spec.seed,
             classes,
             lossless,
-            round_robin: spec.switch.arbiter == Arbiter::RoundRobin,
+            round_robin: round_robin(&spec.switch),
             nic: spec.nic,
             depths: spec.depths.clone(),
-            weights: weights(&spec.switch.arbiter, &classes),
-            deficit: deficit(&spec.switch.arbiter, &classes),
+            turns: turns(&spec.switch.arbiter, &classes),
             combined: match &spec.switch.queueing {
                 Queueing::Combined(combined) => Some(Limits::new(combined, &classes)),
                 _ => None,
@@ -277,14 +283,8 @@ impl World {
                 .as_ref()
                 .map(|credits| credit_settings(credits, spec.switch.queueing, spec.packet, classes)),
             buffer: spec.switch.buffer.get(),
-            most_at_port: match spec.switch.overflow {
-                Overflow::Drop { port } => Some(port.get()),
-                Overflow::Stop | Overflow::Share { .. } => None,
-            },
-            lossy: match spec.switch.overflow {
-                Overflow::Share { pool, .. } => Some(pool),
-                Overflow::Stop | Overflow::Drop { .. } => None,
-            },
+            most_at_port: spec.switch.overflow.most_at_port(),
+            lossy: spec.switch.overflow.pool(),
             drops_lossless: matches!(spec.switch.overflow, Overflow::Share { lossless: true, .. }),
             pfc: Pfc::new(spec.switch.pfc.as_ref()),
             payload,

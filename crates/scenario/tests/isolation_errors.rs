@@ -59,8 +59,8 @@ fn what_does_not_go_together_with_a_crossbar_says_what_does() {
 fn what_only_a_combined_switch_has_is_refused_elsewhere() {
     let elsewhere = |overrides: &[&str]| report(crate::common::SMALL, overrides);
     says(
-        &elsewhere(&["switch.arbiter=deficit"]),
-        &["switch.arbiter = \"deficit\" needs switch.queueing = \"combined\""],
+        &elsewhere(&["switch.arbiter=deficit", "switch.queueing=voq"]),
+        &["switch.arbiter = \"deficit\" needs one queue for each priority", "switch.queueing = \"voq\""],
     );
     for (set, wanted) in [("at=enqueue", "at = \"enqueue\" needs"), ("basis=port", "basis = \"port\" needs")]
     {

@@ -11,6 +11,7 @@ mod infiniband;
 mod isolation;
 mod isolation_errors;
 mod long_queues;
+mod lossy;
 mod messages;
 mod moved;
 mod multistage;

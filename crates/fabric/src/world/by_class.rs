@@ -31,24 +31,33 @@ pub(crate) struct Weights {
     pub(crate) high_limit: u8,
 }
 
-/// The tables by class; priorities that no flow uses have no turn.
-pub(super) fn weights(arbiter: &Arbiter, classes: &Classes) -> Option<Weights> {
-    let Arbiter::Weighted { high, low, high_limit } = arbiter else { return None };
-    let by_class = |table: &[VlEntry]| {
-        let used = table.iter().filter(|entry| classes.is_used(entry.vl));
-        used.map(|entry| VlEntry { vl: classes.class(entry.vl), weight: entry.weight }).collect()
-    };
-    Some(Weights { high: by_class(high), low: by_class(low), high_limit: *high_limit })
+/// Arbitration that keeps accounts of what each class has sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Turns {
+    Weighted(Weights),
+    Deficit(Quanta),
 }
 
-/// The quanta by class.
-pub(super) fn deficit(arbiter: &Arbiter, classes: &Classes) -> Option<Quanta> {
-    let Arbiter::Deficit { weights } = arbiter else { return None };
-    let mut by_class = [0; 8];
-    for class in 1..classes.count {
-        by_class[usize::from(class)] = weights[usize::from(classes.priority(class))].max(1);
+/// The arbitration by class; of the tables of virtual lanes, priorities that no flow uses have no turn.
+pub(super) fn turns(arbiter: &Arbiter, classes: &Classes) -> Option<Turns> {
+    match arbiter {
+        Arbiter::Strict | Arbiter::RoundRobin => None,
+        Arbiter::Weighted { high, low, high_limit } => {
+            let by_class = |table: &[VlEntry]| {
+                let used = table.iter().filter(|entry| classes.is_used(entry.vl));
+                used.map(|entry| VlEntry { vl: classes.class(entry.vl), weight: entry.weight }).collect()
+            };
+            let (high, low) = (by_class(high), by_class(low));
+            Some(Turns::Weighted(Weights { high, low, high_limit: *high_limit }))
+        }
+        Arbiter::Deficit { weights } => {
+            let mut by_class = [0; 8];
+            for class in 1..classes.count {
+                by_class[usize::from(class)] = weights[usize::from(classes.priority(class))].max(1);
+            }
+            Some(Turns::Deficit(Quanta::new(&by_class)))
+        }
     }
-    Some(Quanta::new(&by_class))
 }
 
 pub(super) fn credit_settings(

@@ -62,7 +62,7 @@ pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, Net
 pub use run::Run;
 pub use scheme::Scheme;
 pub use switch::{
-    Arbiter, EcmpHash, FlowControl, LoadBalancing, Lossy, OnOverflow, Queueing, Switch, Switching,
+    Arbiter, EcmpHash, FlowControl, LoadBalancing, Lossy, OnOverflow, Queueing, Share, Switch, Switching,
 };
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};

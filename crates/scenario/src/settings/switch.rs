@@ -74,10 +74,23 @@ pub enum Arbiter {
     /// The highest priority number that may send.
     Strict,
     /// Deficit round robin: as many bytes of each priority as its weight says, those of `[switch.isolation]` for its two classes,
-    /// else equal ones. Only with queueing = combined.
+    /// else those of `shares`. What a priority does not use the others get. With queueing = output or combined.
     Deficit,
     /// By the two tables of `[switch.vl-arbitration]` (InfiniBand specification).
     Weighted,
+}
+
+/// What a priority gets of a link that others want, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Share {
+    /// The priority. The control priority has no share: it goes first.
+    #[schemars(range(max = 7))]
+    pub priority: u8,
+    /// Its bytes, in proportion to those of the others. Per cents of ETS (IEEE 802.1Q, enhanced transmission selection) and `weight` of
+    /// `SONiC`'s SCHEDULER are such numbers.
+    #[schemars(range(min = 1, max = 100))]
+    pub weight: u16,
 }
 
 /// Which of several equally short ways a packet of data takes. With any but the first, packets of a flow overtake each other, and
@@ -197,6 +210,10 @@ pub struct Switch {
     pub lossy: Lossy,
     /// Credit-based flow control.
     pub credits: Credits,
+    /// Shares of a link with arbiter = deficit, as `[{ priority = 3, weight = 60 }, { priority = 0, weight = 40 }]`; each priority with
+    /// traffic is in the list. All profiles: none, so that all priorities have the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
     /// Weights of the virtual lanes.
     pub vl_arbitration: VlArbitration,
     /// Regions and speedup of queueing = combined.

@@ -1,4 +1,4 @@
-//! The virtual-lane arbitration tables: every virtual lane (VL) with traffic has its turn.
+//! Turns and shares: every priority, or virtual lane (VL), with traffic has its own.
 use backwater_codes::Code;
 use backwater_control::arbitration::VlEntry;
 use backwater_fabric::Arbiter;
@@ -14,7 +14,12 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
     match context.settings.switch.arbiter {
         settings::Arbiter::Strict => Arbiter::Strict,
         settings::Arbiter::RoundRobin => Arbiter::RoundRobin,
-        settings::Arbiter::Deficit => Arbiter::Deficit { weights: isolation::weights(context.settings) },
+        settings::Arbiter::Deficit => {
+            if !isolation::is_on(context.settings) {
+                shares(context, lanes);
+            }
+            Arbiter::Deficit { weights: isolation::weights(context.settings) }
+        }
         settings::Arbiter::Weighted => {
             let tables = &context.settings.switch.vl_arbitration;
             lines(context);
@@ -31,6 +36,33 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
                 high_limit: tables.high_limit,
             }
         }
+    }
+}
+
+/// Shares of nobody, and traffic without a share.
+fn shares(context: &mut Context<'_>, lanes: &Lanes) {
+    let settings = context.settings;
+    let (control, mut listed) = (settings.switch.control_priority, 0_u8);
+    for (index, share) in settings.switch.shares.iter().enumerate() {
+        let (priority, place) = (share.priority, at!["switch", "shares", index, "priority"]);
+        if priority == control {
+            let message =
+                format!("switch.shares names {control}, the control priority, which always goes first");
+            let help = "take the line out, or choose another switch.control-priority";
+            context.report(&place, message, "has no share", help);
+        } else if listed & (1 << priority) != 0 {
+            let message = format!("switch.shares names priority {priority} twice");
+            context.report(&place, message, "named before", "take one of the two lines out");
+        }
+        listed |= 1 << priority;
+    }
+    for priority in Lanes::of(lanes.used & !listed).filter(|_| listed != 0) {
+        let message = format!(
+            "priority {priority} carries {} but is not in switch.shares",
+            lanes.user(settings, priority)
+        );
+        let help = format!("add {{ priority = {priority}, weight = 10 }}, with a weight from 1 to 100");
+        context.report(&at!["switch", "shares"], message, "a share for each priority with traffic", help);
     }
 }
 

@@ -94,10 +94,19 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "arbiter"],
-        both: |it| !is_combined(it) && it.switch.arbiter == Arbiter::Deficit,
-        message: |_| without_combined("arbiter = \"deficit\""),
-        label: "only with combined",
-        help: "write \"round-robin\", \"strict\" or \"weighted\" (switch.vl-arbitration), or set switch.queueing = \"combined\"",
+        both: |it| {
+            !is_combined(it)
+                && it.switch.queueing != Queueing::Output
+                && it.switch.arbiter == Arbiter::Deficit
+        },
+        message: |it| {
+            let here = is("switch.queueing", it.switch.queueing);
+            format!(
+                "switch.arbiter = \"deficit\" needs one queue for each priority of an egress port, and here {here}"
+            )
+        },
+        label: "only with output or combined",
+        help: "write \"round-robin\", \"strict\" or \"weighted\" (switch.vl-arbitration), or set switch.queueing = \"output\"",
     },
     Clash {
         at: &["switch", "detector", "red", "at"],

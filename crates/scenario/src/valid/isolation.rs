@@ -96,6 +96,10 @@ pub(super) fn weights(settings: &Settings) -> [u16; 8] {
         let (monitored, congested) = priorities(settings);
         weights[usize::from(monitored)] = isolation.nfq.weight.unwrap_or(1);
         weights[usize::from(congested)] = isolation.cfq.weight.unwrap_or(1);
+    } else {
+        for share in &settings.switch.shares {
+            weights[usize::from(share.priority.min(7))] = share.weight;
+        }
     }
     weights
 }

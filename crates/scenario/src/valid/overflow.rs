@@ -73,7 +73,8 @@ pub(super) fn acks(context: &mut Context<'_>, flows: &[Flow], pairs: &Pairs) {
     let mut last = None;
     for flow in flows.iter().filter(|flow| !may_lose(settings, flow.priority)) {
         let entry = usize::from(flow.group);
-        let sends_twice = is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None;
+        let sends_twice =
+            is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None;
         let lost = pairs.ack_priority(flow).filter(|&priority| may_lose(settings, priority));
         let Some(priority) = lost.filter(|_| !sends_twice && last != Some(entry)) else { continue };
         last = Some(entry);
@@ -85,7 +86,12 @@ pub(super) fn acks(context: &mut Context<'_>, flows: &[Flow], pairs: &Pairs) {
             "remove ack.priority, or write {} or one of switch.pfc.priorities; or write transport.reliability = \"go-back-n\"",
             settings.switch.control_priority
         );
-        context.report(&at!["ack", "priority"], message, "a lossless priority, or the control priority", help);
+        context.report(
+            &at!["ack", "priority"],
+            message,
+            "a lossless priority, or the control priority",
+            help,
+        );
     }
 }
 

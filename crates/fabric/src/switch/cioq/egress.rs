@@ -8,7 +8,7 @@ use crate::link::egress::pick;
 use crate::packet::{Kind, Packet};
 use crate::switch::chassis::Chassis;
 use crate::switch::cioq::Cioq;
-use crate::world::World;
+use crate::world::{Turns, World};
 use backwater_control::detector::{MarkAt, MarkBasis};
 
 impl Cioq {
@@ -69,7 +69,7 @@ impl Cioq {
         if ready == 0 {
             return None;
         }
-        let Some(quanta) = &world.deficit else {
+        let Some(Turns::Deficit(quanta)) = &world.turns else {
             return Some(pick(ready, egress.turn(), world.round_robin));
         };
         if ready & 1 != 0 {

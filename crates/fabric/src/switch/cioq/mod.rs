@@ -158,7 +158,7 @@ impl Cioq {
             limits,
             isolation: CongestedFlows::new(node, network, world),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
-            deficits: if world.deficit.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
+            deficits: if world.turns.is_some() { vec![Drr::default(); ports] } else { Vec::new() },
         })
     }
 

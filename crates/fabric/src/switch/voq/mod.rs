@@ -21,7 +21,7 @@
 //! 2. `link/credits.rs` counts the packet into its lane (port and virtual lane) of the ingress buffer. If the egress port is idle,
 //!    nothing waits there and its credits suffice, the packet passes at once.
 //! 3. Else the packet waits at its ingress port in a queue for its egress port (`queues.rs`). FECN may make it a candidate here.
-//! 4. An idle egress port chooses a class: in turn, strictly or by weights. Then it takes the next ingress port whose first packet
+//! 4. An idle egress port chooses a class: in turn, strictly, by weights or by deficits. Then it takes the next ingress port whose first packet
 //!    fits the credits. If none fits, the gate of the class closes. To records and detectors this is OFF, as by a PAUSE.
 //! 5. The packet takes credit when it starts, and holds its place in the ingress buffer until its last byte has left. That starts the
 //!    timer of the next credit update of its lane. A lane in which nothing changes costs no event.
@@ -34,7 +34,7 @@ pub(crate) mod order;
 pub(crate) mod queues;
 
 use backwater_control::CodePoint;
-use backwater_control::arbitration::VlArbiter;
+use backwater_control::arbitration::{Drr, Head, VlArbiter};
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Unit;
 use backwater_engine::Post;
@@ -51,7 +51,7 @@ use crate::switch::truth::Holder;
 use crate::switch::voq::order::Order;
 use crate::switch::voq::queues::Voqs;
 use crate::violation::What;
-use crate::world::World;
+use crate::world::{Turns, World};
 
 #[derive(Clone)]
 pub(crate) struct Voq<O> {
@@ -60,13 +60,15 @@ pub(crate) struct Voq<O> {
     order: O,
     /// Per egress port, if turns are weighted.
     arbiters: Vec<VlArbiter>,
+    /// The same, if they go by deficits.
+    deficits: Vec<Drr>,
     /// Whether detectors look at arrivals.
     arrivals: bool,
 }
 
 /// Whether a world needs these switches rather than the plain output queues.
 pub(crate) fn is_needed(world: &World) -> bool {
-    let plain = world.queueing == Queueing::Output && world.credits.is_none() && world.weights.is_none();
+    let plain = world.queueing == Queueing::Output && world.credits.is_none() && world.turns.is_none();
     !plain || arrivals(world)
 }
 
@@ -77,11 +79,16 @@ fn arrivals(world: &World) -> bool {
 impl<O> Voq<O> {
     /// A switch of `ports` ports, in which each egress port and class has one queue for each of so many `lanes`.
     pub(crate) fn new(ports: usize, classes: usize, lanes: usize, order: O, world: &World) -> Self {
-        let arbiters = if world.weights.is_some() { ports } else { 0 };
+        let (weighted, deficit) = match &world.turns {
+            None => (0, 0),
+            Some(Turns::Weighted(_)) => (ports, 0),
+            Some(Turns::Deficit(_)) => (0, ports),
+        };
         Self {
             voqs: Voqs::new(ports * classes, lanes),
             order,
-            arbiters: vec![VlArbiter::default(); arbiters],
+            arbiters: vec![VlArbiter::default(); weighted],
+            deficits: vec![Drr::default(); deficit],
             arrivals: arrivals(world),
         }
     }
@@ -247,16 +254,34 @@ impl<O: Order> Voq<O> {
         if ready == 0 {
             return None;
         }
-        if let Some(weights) = &world.weights
+        if let Some(turns) = &world.turns
             && ready & 1 == 0
         {
-            let arbiter = &mut self.arbiters[out as usize];
-            let picked = arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready);
-            // A class that no table names takes what the others leave. If it were never chosen, the port would be woken for it
-            // at this same instant again and again, and the run would not end.
-            return Some(picked.unwrap_or_else(|| pick(ready, 0, false)));
+            return Some(self.take_turn(turns, &chassis.ports, out, ready));
         }
         Some(pick(ready, egress.turn(), world.round_robin))
+    }
+
+    /// The class of `ready`, which is not empty, that has its turn.
+    fn take_turn(&mut self, turns: &Turns, ports: &Ports, out: u16, ready: u8) -> u8 {
+        let picked = match turns {
+            Turns::Weighted(weights) => {
+                let arbiter = &mut self.arbiters[out as usize];
+                arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready)
+            }
+            Turns::Deficit(quanta) => {
+                let voqs = &self.voqs;
+                self.deficits[out as usize].pick(quanta, ready, |class| {
+                    let at = ports.at(out, class);
+                    // There is one queue for the class: scenarios say so.
+                    let bytes = u32::from(ports.pool().first(voqs.head(at, 0)).size);
+                    Head { bytes, last: ports.queue(at).bytes() == bytes }
+                })
+            }
+        };
+        // A class that no table names takes what the others leave. If it were never chosen, the port would be woken for it
+        // at this same instant again and again, and the run would not end.
+        picked.unwrap_or_else(|| pick(ready, 0, false))
     }
 
     /// The lane whose first packet may start and has its turn; those passed over for lack of credits are no candidates for a mark
@@ -298,7 +323,7 @@ impl<O: Order> Voq<O> {
         if packet.is_flagged() || !chassis.ports.passes(out, packet, cx.now, cx.post) {
             chassis.leave_crossbar(out, packet, cx);
         }
-        if let (Some(weights), true) = (&cx.world.weights, packet.class != 0) {
+        if let (Some(Turns::Weighted(weights)), true) = (&cx.world.turns, packet.class != 0) {
             let arbiter = &mut self.arbiters[out as usize];
             arbiter.on_sent(&weights.high, &weights.low, packet.class, u32::from(packet.size));
         }
@@ -376,7 +401,7 @@ impl<O: Order> Fabric for Voq<O> {
     }
 
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
-        if cx.world.weights.is_some() {
+        if cx.world.turns.is_some() {
             self.shut_starved(chassis, out, cx);
         }
         while let Some(class) = self.choose_class(chassis, out, cx.world) {
@@ -482,6 +507,9 @@ impl<O: Order> Fabric for Voq<O> {
     }
 
     fn state_bytes(&self) -> usize {
-        self.voqs.state_bytes() + size_of_val(&*self.arbiters) + self.order.state_bytes()
+        self.voqs.state_bytes()
+            + size_of_val(&*self.arbiters)
+            + size_of_val(&*self.deficits)
+            + self.order.state_bytes()
     }
 }

@@ -43,12 +43,7 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (pfc && switch.overflow == OnOverflow::Drop, SWITCH, &["port-buffer"], because.clone()),
         (pfc && !drops, LOSSY, &[], is("switch.overflow", switch.overflow)),
         (!pfc, LOSSY, &[], because.clone()),
-        (
-            !drops && !faults::lose(settings),
-            &["probe"],
-            &["drops"],
-            is("switch.overflow", switch.overflow),
-        ),
+        (!drops && !faults::lose(settings), &["probe"], &["drops"], is("switch.overflow", switch.overflow)),
         (
             !settings.fault.iter().any(Fault::downs),
             &["fault-handling"],
@@ -69,6 +64,7 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             is("switch.load-balancing", switch.load_balancing),
         ),
         (!weighted, &["switch", "vl-arbitration"], &[], is("switch.arbiter", switch.arbiter)),
+        (switch.arbiter != Arbiter::Deficit, SWITCH, &["shares"], is("switch.arbiter", switch.arbiter)),
     ];
     cases.extend(combined(settings));
     cases

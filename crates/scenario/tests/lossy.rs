@@ -1,0 +1,124 @@
+//! Priorities that may lose beside lossless ones, and their shares of a link.
+use crate::common::{Said, report, says, valid};
+use backwater_control::flow_control::{LossyPool, Threshold};
+use backwater_fabric::{Arbiter, Overflow};
+use backwater_units::Bytes;
+
+/// Storage is lossless, the rest is not.
+const MIXED: &str = r#"profile = "authors"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+[switch]
+overflow = "drop-lossy"
+pfc = { priorities = [3] }
+[transport]
+go-back-n = { timeout = "100us" }
+[[traffic]]
+name = "storage"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+priority = 3
+[[traffic]]
+name = "rest"
+kind = "flow"
+from = "h2"
+to = "h1"
+size = "1MB"
+priority = 1
+reliability = "go-back-n"
+"#;
+
+fn refused(overrides: &[&str], wanted: &[&str]) {
+    says(&report(MIXED, overrides), wanted);
+}
+
+#[test]
+fn the_pool_is_taken_from_the_buffer_and_lossless_priorities_have_the_rest() {
+    let spec = valid(MIXED, &["switch.lossy.pool=3MB", "switch.lossy.alpha=8"]).build();
+    let pool = LossyPool { bytes: 3_000_000, log_alpha: 3 };
+    assert_eq!(spec.switch.overflow, Overflow::Share { pool, lossless: false });
+    assert_eq!(spec.switch.buffer, Bytes::new(18_000_000));
+    let pfc = spec.switch.pfc.expect("PFC");
+    assert_eq!(pfc.priorities, 1 << 3);
+    let Threshold::Static { buffer, .. } = pfc.thresholds[4][0] else { panic!("static") };
+    assert_eq!(buffer, 15_000_000);
+    let spec = valid(MIXED, &["switch.overflow=drop", "traffic.storage.reliability=go-back-n"]).build();
+    assert!(matches!(spec.switch.overflow, Overflow::Share { lossless: true, .. }));
+}
+
+#[test]
+fn lossless_priorities_without_headroom_beside_lossy_ones_are_refused_with_the_sum() {
+    for overflow in ["drop-lossy", "drop"] {
+        let overflow = format!("switch.overflow={overflow}");
+        // 4 ports of 329.6 KB and what arrives after PAUSE; the pool is 2 MB.
+        refused(
+            &["switch.buffer=3MB", "traffic.storage.reliability=go-back-n", &overflow],
+            &[
+                "--set switch.buffer=3MB:1:15",
+                "switch s has no headroom",
+                "its buffer is 1MB beside the 2MB of switch.lossy.pool",
+                "at least 3.427MB",
+                "raise switch.buffer",
+            ],
+        );
+    }
+    refused(&["switch.buffer=1MB"], &["its buffer is 0B beside the 2MB of switch.lossy.pool"]);
+}
+
+#[test]
+fn a_pool_has_room_for_a_packet_and_alpha_is_a_power_of_two() {
+    refused(&["switch.lossy.pool=500B"], &["switch.lossy.pool = 500B holds no packet", "at least"]);
+    refused(
+        &["switch.lossy.alpha=3"],
+        &["switch.lossy.alpha = 3 is no power of two", "allowed: 0.0078125 to 128"],
+    );
+}
+
+#[test]
+fn what_may_be_lost_is_sent_again() {
+    refused(
+        &["traffic.rest.reliability=none"],
+        &[
+            "traffic.rest: queue pairs with transport.reliability = \"none\" send nothing twice",
+            "switch.overflow = \"drop-lossy\"",
+        ],
+    );
+    let acks = ["ack.every=1", "ack.priority=1"];
+    refused(
+        &acks,
+        &[
+            "traffic.storage: switches may drop its ACKs, of priority 1",
+            "a lossless priority, or the control priority",
+        ],
+    );
+    // The control priority never loses, and ACKs of what is sent again may.
+    valid(MIXED, &["ack.every=1", "ack.priority=7"]);
+    valid(MIXED, &["ack.every=1", "ack.priority=1", "traffic.storage.reliability=selective-repeat"]);
+}
+
+#[test]
+fn shares_are_those_of_all_priorities_with_traffic() {
+    let some = "switch.shares=[{priority=3,weight=60},{priority=1,weight=40}]";
+    let Arbiter::Deficit { weights } = valid(MIXED, &["switch.arbiter=deficit", some]).build().switch.arbiter
+    else {
+        panic!("deficit")
+    };
+    assert_eq!(weights, [1, 40, 1, 60, 1, 1, 1, 1]);
+    let wrong = |list: &str, wanted: &[&str]| {
+        refused(&["switch.arbiter=deficit", &format!("switch.shares={list}")], wanted);
+    };
+    wrong(
+        "[{priority=3,weight=60}]",
+        &["priority 1 carries traffic.rest but is not in switch.shares", "weight = 10"],
+    );
+    wrong("[{priority=3,weight=6},{priority=3,weight=4}]", &["switch.shares names priority 3 twice"]);
+    wrong("[{priority=7,weight=6}]", &["switch.shares names 7, the control priority"]);
+    wrong("[{priority=3,weight=0}]", &["weight", "1 to 100"]);
+    let idle = valid(MIXED, &[some]).caveats().said();
+    says(&idle, &["without effect with switch.arbiter = \"round-robin\": switch.{shares}"]);
+}

@@ -223,6 +223,39 @@ def test_wred_that_marks_nothing_is_no_detector(tmp_path: Path) -> None:
     assert _keys(_load(tmp_path, without))["switch.detector.kind"] == "none"
 
 
+def test_weights_of_queues_are_shares_of_the_link(tmp_path: Path) -> None:
+    # PFC of priority 3 is for queue 5. Queue 1 is not lossless, queue 6 is strict, queue 7 of the control priority.
+    row = {"pfc_enable": "3", "pfc_to_queue_map": "m"}
+    queues = {"5": "heavy", "1": "light", "6": "first", "7": "light"}
+    config = _small(
+        PORT_QOS_MAP={"Ethernet0": row, "Ethernet4": row},
+        MAP_PFC_PRIORITY_TO_QUEUE={"m": {"3": "5"}},
+        QUEUE={
+            f"{port}|{queue}": {"scheduler": of} for port in ("Ethernet0", "Ethernet4") for queue, of in queues.items()
+        },
+        SCHEDULER={
+            "heavy": {"type": "DWRR", "weight": "60"},
+            "light": {"type": "WRR", "weight": "40"},
+            "first": {"type": "STRICT"},
+        },
+    )
+    made = _load(tmp_path, config)
+    keys, fates = _keys(made), _fates(made)
+    assert keys["switch.arbiter"] == "deficit"
+    assert keys["switch.shares"] == [{"priority": 3, "weight": 60}, {"priority": 1, "weight": 40}]
+    assert [fates[f"QUEUE|Ethernet0|{queue}|scheduler"] for queue in (5, 1, 6, 7)] == [Fate.TAKEN] * 2 + [Fate.NONE] * 2
+    assert fates["SCHEDULER|heavy|weight"] is fates["SCHEDULER|light|weight"] is Fate.TAKEN
+    resolve(made.imported.files["scenario.toml"], tmp_path, {})
+
+
+def test_equal_weights_change_nothing_and_a_lossless_queue_without_one_has_none(tmp_path: Path) -> None:
+    same = {"one": {"type": "DWRR", "weight": "25"}}
+    for queues, fate in (("3", Fate.SAME), ("0-1", Fate.NONE)):
+        made = _load(tmp_path, _small(QUEUE={f"Ethernet0|{queues}": {"scheduler": "one"}}, SCHEDULER=same))
+        assert not {"switch.arbiter", "switch.shares"} & _keys(made).keys()
+        assert _fates(made)["SCHEDULER|one|weight"] is fate
+
+
 def test_maps_say_which_queue_and_which_priority_group_are_lossless(tmp_path: Path) -> None:
     # PFC of priority 3 is for queue 5; class 2 goes there, and its priority group is 1.
     row = {"pfc_enable": "3", "pfc_to_queue_map": "m", "tc_to_queue_map": "m", "tc_to_pg_map": "m"}

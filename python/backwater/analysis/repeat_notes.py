@@ -1,4 +1,4 @@
-"""A line about queue pairs that send again what is lost."""
+"""Lines about what was dropped, and about queue pairs that send it again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,25 @@ _COUNTED = ("resent_packets", "duplicate_packets", "dropped_packets", "nacks", "
 
 
 def of(results: Results) -> list[str | Remark]:
-    """The line, and one about queue pairs in error; none if nothing was sent again and nobody waited in vain."""
+    """The lines; none if nothing was dropped, nothing sent again and nobody waited in vain."""
+    return [*_drops(results), *_repeats(results)]
+
+
+def _drops(results: Results) -> list[str]:
+    """How many packets were dropped, by reason, most first."""
+    if not results.has("drop_counts"):
+        return []
+    reason, packets = pl.col("reason").cast(pl.String), pl.col("packets").sum()
+    found = results.drop_counts.group_by(reason).agg(packets).sort("packets", "reason", descending=[True, False])
+    counts = [(str(why), int(count)) for why, count in found.collect().rows() if count]
+    if not counts:
+        return []
+    total = quantities.counted(sum(count for _, count in counts), "packet")
+    return [f"drops: {total}: " + ", ".join(f"{why} {quantities.count(count)}" for why, count in counts)]
+
+
+def _repeats(results: Results) -> list[str | Remark]:
+    """Queue pairs that sent again, and those in error."""
     flows = results.flows
     if "failed" not in flows.collect_schema().names():
         return []

@@ -205,7 +205,7 @@ def _totals(run: Results, window: Window | None) -> Values:
     }
     if measures.repeats(run.meta["scenario"]):
         found |= measures.on_the_wire(run)
-        found["switch_drops"] = run.ports.select(pl.col("dropped_packets").sum()).collect().item()
+        found["switch_drops"] = measures.drops(run)
     found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
     if measures.isolation(run.meta["scenario"]) != "none" and run.has("switches"):
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}

@@ -60,6 +60,8 @@ def of(results: Results) -> list[dict[str, Any]]:
     rows = []
     loads = offered.loads(results)
     scenario = results.meta["scenario"]
+    if measures.sends_again(scenario):
+        run["switch_drops"] = measures.drops(results)
     again, pairs = measures.sends_again(scenario), measures.repeats(scenario)
     unknown = (*(() if again else OF_REPEATS), *(() if pairs else OF_PAIRS))
     known = [one for name, one in MEASURES.items() if name not in unknown]

@@ -83,6 +83,7 @@ _RESENT = f"Packets that sources sent again; {_NO_REPEATS}"
 _TWICE = f"Packets that came to a queue pair which had them; {_NO_REPEATS}"
 _DROPPED = f"Packets that receivers did not take, no room or out of order; {_NO_REPEATS}"
 _NACKS = f"NACKs that came to queue pairs; {_NO_REPEATS}"
+_LOST = "Packets that switches, links and faults dropped; null where nothing is sent again."
 _TIMEOUTS = f"How often queue pairs waited too long for an ACK; {_NO_REPEATS}"
 _PAUSES = "How often gates closed: PAUSEs that took effect, or credits that ran out; null without flow control."
 _PAUSED = "Time for which gates were closed, summed over all ports; null without flow control."
@@ -142,6 +143,7 @@ _OF_RUNS = (
     Measure("peak_queue_bytes", "Largest egress queue of all ports.", _LESS),
     Measure("sent_bytes", _SENT, heading="sent by hosts"),
     Measure("useful_percent", _USEFUL, _MORE, heading="of it useful"),
+    Measure("switch_drops", _LOST, _LESS, heading="dropped by switches"),
     Measure("sim_time_ps", "When the run ended."),
     Measure("ce_marks", heading="CE marks"),
     Measure("victims", heading="victims"),
@@ -158,7 +160,6 @@ _OTHERS: dict[str, tuple[Scope, str]] = {
     "goodput_percent": ("puts", "of the link"),
     "resent_percent": ("puts", "of all sent"),
     "target_drops": ("puts", "dropped by hosts"),
-    "switch_drops": ("puts", "dropped by switches"),
     "dacks": ("puts", "DACKs"),
     "marked_iacks": ("puts", "marked IACKs"),
     "difference_percent": ("puts", "largest difference"),

@@ -264,6 +264,11 @@ def hosts(results: Results) -> list[int]:
     return [number for number, role in enumerate(roles) if role == "host"]
 
 
+def drops(results: Results) -> int:
+    """Packets that switches, links and faults dropped."""
+    return int(results.ports.select(pl.col("dropped_packets").sum()).collect().item())
+
+
 def on_the_wire(results: Results) -> dict[str, float | None]:
     """`sent_bytes` of all hosts, and `useful_percent`, the payload that hosts took of it; without hosts neither."""
     numbers = hosts(results)

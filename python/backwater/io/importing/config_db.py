@@ -32,6 +32,8 @@ _GREEN = frozenset({"ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all"}
 _WITHIN_MTU = 60
 #: Path MTUs of the InfiniBand specification.
 _PAYLOADS = (4096, 2048, 1024, 512, 256)
+#: The control priority, if the file does not need another one (`switch.control-priority`).
+_CONTROL = 7
 #: A profile of a priority group whose numbers SONiC computes itself.
 _COMPUTED = "NULL"
 
@@ -262,6 +264,7 @@ class ConfigDb:
         self._priorities()
         self._groups()
         self._queues()
+        self._schedulers()
         self._mtu()
 
     def rest(self) -> None:
@@ -613,6 +616,58 @@ class ConfigDb:
             elif name.partition("_")[0] in ("yellow", "red") or name in ("wred_yellow_enable", "wred_red_enable"):
                 line.become(Fate.NONE, "all packets are green here: no meter colours them")
         return curve
+
+    # --- shares ---
+
+    def _schedulers(self) -> None:
+        """Shares of a link by the weights of queues; what most ports have for a priority counts."""
+        rows = self._document.rows("SCHEDULER")
+        votes: dict[int, Counter[int]] = {}
+        meant: dict[Line, list[tuple[int, int, Line | None]]] = {}
+        control = self._settings.keys.get("switch.control-priority", _CONTROL)
+        for (port, queue), line in self._spots("QUEUE", "scheduler").items():
+            row = rows.get(next(iter(self._named(line)), ""))
+            priority = self._priority(port, queue)
+            if row is None or priority is None:
+                continue
+            kind = row.fields.get("type")
+            if priority == control:
+                line.become(Fate.NONE, f"priority {control} is the control priority here, which goes first")
+            elif kind is not None and kind.value == "STRICT":
+                line.become(Fate.NONE, "strictly first is the control priority alone here (switch.control-priority)")
+            else:
+                weight = self._of(row, "weight") or 1
+                votes.setdefault(priority, Counter())[weight] += 1
+                meant.setdefault(line, []).append((priority, weight, row.fields.get("weight")))
+        chosen = {priority: _most(found) or 1 for priority, found in sorted(votes.items(), reverse=True)}
+        without = [priority for priority in self.lossless if priority not in chosen]
+        if not chosen or without or len(set(chosen.values())) == 1:
+            fate, why = Fate.SAME, "equal weights: priorities are served in turn (switch.arbiter)"
+            if without:
+                fate, why = Fate.NONE, f"the lossless priority {without[0]} has no weight: all are served in turn"
+            for line, found in meant.items():
+                for one in (line, *(weight for _, _, weight in found if weight is not None)):
+                    one.become(fate, why)
+            return
+        self._settings.keys["switch.arbiter"] = "deficit"
+        shares = [{"priority": priority, "weight": weight} for priority, weight in chosen.items()]
+        self._settings.keys["switch.shares"] = shares
+        for line, found in meant.items():
+            if all(chosen[priority] == weight for priority, weight, _ in found):
+                line.become(Fate.TAKEN, "its weight is a share of the link (switch.arbiter = deficit)")
+            else:
+                line.become(Fate.AGAINST, "most ports have another weight for the priority; a scenario has all alike")
+            for priority, weight, of in found:
+                if of is not None and chosen[priority] == weight:
+                    of.become(Fate.TAKEN, "of the priorities of its queues", f"switch.shares, weight = {weight}")
+                elif of is not None:
+                    of.become(Fate.AGAINST, "most ports have another weight; a scenario has all alike")
+
+    def _priority(self, port: str, queue: int) -> int | None:
+        """The priority of a queue: the lossless one that PFC has there, else that of its number."""
+        to = self._map(port, "pfc_to_queue_map")
+        own = [priority for priority in self.lossless if (priority if to is None else to.get(priority)) == queue]
+        return own[0] if own else queue if queue < 8 and queue not in self.lossless else None
 
     def _mtu(self) -> None:
         least = None

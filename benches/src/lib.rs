@@ -11,7 +11,7 @@ use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, PolicyConfig, ReactionConfig};
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, FaultSpec,
+    AckSpec, Arbiter, Balancing, Clock, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, FaultSpec,
     IsolationSpec, KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
     Queueing, ReliableSpec, Repeat, Scope, Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
 };
@@ -48,6 +48,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
     let routes = Routes::new(&network, Routing::Ecmp).expect("a fat tree is connected");
     let hosts: Vec<u32> = (0..network.hosts().len() as u32).collect();
     Spec {
+        clock: Clock::default(),
         seed,
         flows: flows(workload, &hosts, seed),
         numbers: Vec::new(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -288,8 +289,6 @@ def test_a_key_of_which_another_value_would_be_needed_is_not_called_the_same(tmp
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("LINK_DOWN 2100000 0 3", "is not carried over: a link goes down there"),
-        ("ERROR_RATE_PER_LINK 0.01", "is not carried over: each link loses that share of its frames there"),
         ("ERROR_RATE_PER_LINK 0.0000", "so it is here"),
         ("HAS_WIN 1", "is not carried over: a window bounds what is under way there"),
         ("HAS_WIN 0", "so it is here"),
@@ -305,6 +304,52 @@ def test_a_line_that_becomes_nothing_is_told_with_what_it_does_there(tmp_path: P
     text = "\n".join(kept for kept in CONFIG.splitlines() if kept.split()[0] != line.split()[0])
     made = hpcc.load(_config(tmp_path, f"{text}\n{line}\n"))
     assert [note for note in made.notes if note.startswith(f"{line.splitlines()[0]} (line ") and told in note]
+
+
+def test_errors_and_a_link_that_goes_down_become_faults_and_queue_pairs_go_back_n(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = "ERROR_RATE_PER_LINK 0.001\nL2_CHUNK_SIZE 4000\nL2_ACK_INTERVAL 1\nL2_BACK_TO_ZERO 0\n"
+    file = _config(tmp_path, CONFIG.replace("LINK_DOWN 0 0 0", "LINK_DOWN 5000 1 3") + more)
+    # Of a link with a rate of its own that goes before the one of all.
+    (tmp_path / "topo.txt").write_text(NETWORK.replace("2 3 100Gbps 1000ns 0", "2 3 100Gbps 1000ns 0.25"))
+    assert main(["import", "hpcc", str(file), "--out", str(tmp_path / "made"), "--json"]) == Exit.OK
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert not [note for note in notes if "not carried over" in note]
+    assert "L2_BACK_TO_ZERO 0 (line 21): so it is here: go-back-N (transport.reliability)" in notes
+    run = _run(tmp_path / "made")
+    said = run.meta["scenario"]
+    losses = [
+        {"kind": "loss", "link": [f"n{host}", "n3"], "frames": share} for host, share in enumerate([0.001, 0.001, 0.25])
+    ]
+    assert [{key: fault[key] for key in ("kind", "link", "frames")} for fault in said["fault"][:3]] == losses
+    assert (said["fault"][3]["kind"], said["fault"][3]["link"]) == ("link-down", ["n1", "n3"])
+    assert said["fault"][3]["at"] in ("5ms", "5000us")
+    assert said["transport"]["reliability"] == "go-back-n"
+    assert said["transport"]["go-back-n"]["nack-interval"] == "500us"
+    # 100 packets of each flow, of which a quarter is lost on the last link and sent again.
+    flows = run.flows.collect()
+    assert flows["resent_packets"].sum() > 30
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("ERROR_RATE_PER_LINK 2", "ERROR_RATE_PER_LINK 2 is no share of the frames, 0 to 1"),
+        ("LINK_DOWN 5 a 3", "LINK_DOWN '5 a 3' is not a time in us and two nodes"),
+    ],
+)
+def test_losses_that_say_nothing_are_refused_with_their_line(tmp_path: Path, lines: str, told: str) -> None:
+    text = "\n".join(kept for kept in CONFIG.splitlines() if not kept.startswith("LINK_DOWN"))
+    with pytest.raises(UsageError, match=re.escape(f"line 17: {told}")):
+        hpcc.load(_config(tmp_path, f"{text}\n{lines}\n"))
+
+
+def test_a_receiver_that_goes_back_to_a_chunk_is_not_ours_and_is_told(tmp_path: Path) -> None:
+    more = "ERROR_RATE_PER_LINK 0.001\nL2_CHUNK_SIZE 4000\nL2_BACK_TO_ZERO 1\n"
+    notes = "\n".join(hpcc.load(_config(tmp_path, CONFIG + more)).notes)
+    assert "L2_BACK_TO_ZERO 1 (line 20) is not carried over: receivers forget what they have of a chunk" in notes
+    assert "L2_CHUNK_SIZE 4000 (line 19) is not carried over" in notes
 
 
 def test_a_config_of_the_hpcc_simulator_becomes_a_scenario_with_its_parameters(

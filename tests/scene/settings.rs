@@ -4,8 +4,8 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit, headr
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, CreditSpec, FaultSpec, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec,
-    PfcSpec, ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
+    AckSpec, Arbiter, Balancing, Clock, CreditSpec, FaultSpec, MarkSpec, NicSpec, Overflow, PacketSpec,
+    PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -22,6 +22,7 @@ use crate::per_port;
 pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
     let routes = Routes::new(&network, Routing::Ecmp).expect("all hosts reach each other");
     Spec {
+        clock: Clock::default(),
         seed: 1,
         packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::ZERO, padded: false },
         pairs: vec![PairSpec {

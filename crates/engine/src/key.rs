@@ -69,6 +69,8 @@ pub struct Ties {
 impl Ties {
     /// Ports (and ranks) a node may have.
     pub const RANKS: u16 = 1024;
+    /// In the order of their numbers.
+    pub const NUMBERED: Self = Self { odd: 1, inverse: 1, offset: 0 };
 
     /// The permutation of `node` in the run with `seed`.
     pub const fn new(seed: u64, node: u32) -> Self {

@@ -28,6 +28,6 @@ pub use engine::{Engine, Kind, Limits, Stats, Stop};
 pub use extension::MAX_EXTENSION;
 pub use key::{Class, Key, Ties};
 pub use model::{Message, Node, Place, Post};
-pub use shard::{Keys, Window, in_order};
+pub use shard::{Keys, Window, in_order, in_order_wakes_last};
 pub use stream::{Stream, mix, stream, uniform};
 pub use trajectory::Trajectory;

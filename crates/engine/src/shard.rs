@@ -1,7 +1,7 @@
 //! The nodes that one thread runs, and how it runs them through a window.
 use crate::extension::Mail;
 use crate::inbox::{Inbox, Slot};
-use crate::{Key, Message, Node, Place, Post};
+use crate::{Class, Key, Message, Node, Place, Post};
 
 /// What has happened on a shard since the run began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -304,5 +304,36 @@ pub fn in_order<N: Node, P: Post<N::Message>>(
     while local.time < window.end {
         node.fire(local, world, post);
         local = node.local_key();
+    }
+}
+
+/// The same in another order of what happens at one instant: timers, then messages, then wakes. The `arrivals` are in order, and before the
+/// end of the window.
+pub fn in_order_wakes_last<'a, N: Node, P: Post<N::Message>>(
+    node: &mut N,
+    arrivals: impl IntoIterator<Item = &'a N::Message>,
+    window: Window,
+    world: &N::World,
+    post: &mut P,
+) where
+    N::Message: 'a,
+{
+    for message in arrivals {
+        loop {
+            let local = node.local_key();
+            let time = message.time();
+            if local.time > time || (local.time == time && local.class() == Class::Wake) {
+                break;
+            }
+            node.fire(local, world, post);
+        }
+        node.receive(message, world, post);
+    }
+    loop {
+        let local = node.local_key();
+        if local.time >= window.end {
+            break;
+        }
+        node.fire(local, world, post);
     }
 }

@@ -14,22 +14,26 @@ use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Rate, Span};
 
 mod balancing;
+mod clock;
 mod endpoint;
 mod fault;
 mod job;
 mod put;
 mod reliability;
 mod throttle;
+mod two_pools;
 
 use crate::user::UserSpec;
 
 pub use balancing::Balancing;
+pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
 pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
+pub use two_pools::TwoPoolsSpec;
 
 /// A fabric, its traffic and what to observe.
 #[derive(Debug)]
@@ -50,6 +54,8 @@ pub struct Spec {
     pub programs: Programs,
     /// The jobs among the traffic entries.
     pub jobs: Vec<JobSpec>,
+    /// How time is kept.
+    pub clock: Clock,
     /// Data packets.
     pub packet: PacketSpec,
     /// All switches alike.
@@ -214,6 +220,8 @@ pub enum Queueing {
     /// One queue per egress port and priority, in the order of arrival, in a memory from which all ports promise credits. Only with
     /// [`SwitchSpec::credits`].
     Shared,
+    /// One queue per egress port and priority, in a memory that is divided twice: among the egress queues, and among the ingress ports.
+    TwoPools(TwoPoolsSpec),
     /// At both sides of a crossbar that is faster than the links (combined input and output queueing): one queue per ingress port
     /// and priority, from which whole packets move to one queue per egress port and priority.
     Combined(Combined),

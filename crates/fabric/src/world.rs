@@ -15,7 +15,7 @@ use crate::fault::Faults;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
-    Arbiter, Balancing, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, ReliableSpec, Spec,
+    Arbiter, Balancing, Clock, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, ReliableSpec, Spec,
     SwitchSpec, Switching,
 };
 use crate::switch::cioq::Limits;
@@ -101,6 +101,7 @@ impl Pfc {
 #[allow(clippy::struct_excessive_bools, reason = "independent switches of the settings, each read by name")]
 pub(crate) struct World {
     pub(crate) seed: u64,
+    pub(crate) clock: Clock,
     pub(crate) classes: Classes,
     /// Classes under PFC (never class 0).
     pub(crate) lossless: u8,
@@ -202,7 +203,7 @@ pub(crate) struct World {
     pub(crate) taps: Taps,
     /// What goes wrong, if anything does.
     pub(crate) faults: Option<Box<Faults>>,
-    /// Whether arrivals are looked at before they are taken in: wires are tapped, or something goes wrong.
+    /// Whether arrivals are looked at before they are taken in: wires are tapped, something goes wrong, or the clock is not exact.
     pub(crate) is_watched: bool,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
     pub(crate) sample: u64,
@@ -227,7 +228,7 @@ const fn round_robin(switch: &SwitchSpec) -> bool {
 
 /// [`World::is_watched`]
 fn is_watched(spec: &Spec) -> bool {
-    !spec.probe.frames.is_empty() || !spec.faults.is_empty()
+    !spec.probe.frames.is_empty() || !spec.faults.is_empty() || spec.clock != Clock::Exact
 }
 
 impl World {
@@ -254,11 +255,12 @@ impl World {
         let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
         // What a queue may hold depends on all of them where they share a pool.
         let shares = matches!(switch.overflow, Overflow::Share { .. });
-        let batching = batching && switch.roots.is_none() && !shares;
+        let batching = batching && switch.roots.is_none() && !shares && spec.clock == Clock::Exact;
         Self {
             hops: window::hops(spec, &flows),
             telemetry: spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()),
             seed: spec.seed,
+            clock: spec.clock,
             classes,
             lossless,
             round_robin: round_robin(&spec.switch),

@@ -8,6 +8,7 @@ mod pause;
 mod pfc;
 mod shared_credits;
 mod threshold;
+mod two_pools;
 mod wide;
 
 pub use bands::{Band, Bands, Strays};
@@ -21,4 +22,5 @@ pub use pause::{
 pub use pfc::{Decision, Form};
 pub use shared_credits::CreditPool;
 pub use threshold::{Admission, Ingress, Level, Threshold};
+pub use two_pools::{Refusal, TwoPools};
 pub use wide::{CreditLane, Verdict};

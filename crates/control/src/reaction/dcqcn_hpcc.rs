@@ -27,7 +27,8 @@
 //! Known deviations: the mean of Rc and Rt is rounded up by a bit/s, so that Rc reaches line rate and the increase
 //! timer can rest. An increase due together with a check comes first, as it does in the simulator if the rate timer is
 //! the longer one. The periodic checks are evaluated only when a CNP or a cut needs them, α in closed form. A CNP at
-//! the very instant of a check counts for the next one.
+//! the very instant at which a slot ends counts for it, and at that of a decrease check for the next one: in the simulator it has been
+//! under way for longer than the slot lasts, and for less than the time between checks.
 use backwater_units::{Rate, Span, Time};
 
 use super::{Controller, OnUe, Pacer, power};
@@ -212,7 +213,7 @@ impl DcqcnHpcc {
             self.slot_end = now.saturating_add(config.alpha_timer);
             self.target = self.rate();
         } else {
-            self.close_slots(config, now);
+            self.close_slots(config, Time::from_ps(now.as_ps().saturating_sub(1)));
             self.cnp_in_slot = true;
         }
         if self.check == Time::MAX {

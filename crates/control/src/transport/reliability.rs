@@ -27,6 +27,17 @@ pub enum RetryTimer {
     EveryPacket,
 }
 
+/// How selective repeat keeps its books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scoreboard {
+    /// A bitmap: what is sent again is known packet by packet (IRN §3.1).
+    Bitmap,
+    /// A list of blocks, of which only the first one is skipped, so that what is in flight is sent again; any reply while something is
+    /// missing is a NACK. `after-nack` and `after-timeout` are not read. It is the ConWeave simulator's.
+    BlockList,
+}
+
 /// Go-back-N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -72,6 +83,8 @@ pub struct SelectiveRepeatParams {
     pub retries: u32,
     /// Whether each of them doubles the time. All profiles: false (IRN §3.1 has two fixed times).
     pub backoff: bool,
+    /// How the two ends keep their books. conweave-ns3: block-list (that simulator); the other profiles: bitmap (IRN §3.1).
+    pub scoreboard: Scoreboard,
     /// What a NACK brings again. All profiles: lost (IRN §3.1).
     pub after_nack: Lost,
     /// What a timeout brings again. All profiles: lost (IRN §3.1).

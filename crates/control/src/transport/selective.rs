@@ -180,12 +180,12 @@ fn place(bits: &[u64], number: u32) -> (usize, u64) {
     (at / 64, 1 << (at % 64))
 }
 
-fn has(bits: &[u64], number: u32) -> bool {
+pub(super) fn has(bits: &[u64], number: u32) -> bool {
     let (word, bit) = place(bits, number);
     bits[word] & bit != 0
 }
 
-fn set(bits: &mut [u64], number: u32, to: bool) {
+pub(super) fn set(bits: &mut [u64], number: u32, to: bool) {
     let (word, bit) = place(bits, number);
     if to { bits[word] |= bit } else { bits[word] &= !bit }
 }
@@ -217,7 +217,7 @@ pub struct Responder {
 
 impl Responder {
     /// Packet `number` has come `now`, `expected` is the next in order, and it is `held` already, or not. A held one is answered again
-    /// `every` so long, if that is given.
+    /// `every` so long while the same is expected, if that is given.
     pub fn on_packet(
         &mut self,
         every: Option<Span>,
@@ -226,8 +226,13 @@ impl Responder {
         held: bool,
         now: Time,
     ) -> Taken {
-        if number <= expected {
-            return if number == expected { Taken::InOrder } else { Taken::Duplicate };
+        if number == expected {
+            // What is expected next is another gap.
+            self.nacked = None;
+            return Taken::InOrder;
+        }
+        if number < expected {
+            return Taken::Duplicate;
         }
         let recent = |every| self.nacked.is_some_and(|last| now.since(last) < every);
         let nack = !held || !every.is_some_and(recent);

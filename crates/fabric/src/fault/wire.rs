@@ -26,6 +26,7 @@ impl Wire {
     /// `port` is the sender's.
     pub(crate) fn new(port: &Port, network: &Network, world: &World) -> Self {
         let mut egress = Egress::new(port);
+        egress.keep_time(world.clock);
         if let Some(header) = world.cut(network, port) {
             egress.cut_through(header);
         }

@@ -3,6 +3,8 @@ use backwater_engine::Place;
 use backwater_topology::Port;
 use backwater_units::{Bytes, Rate};
 
+use crate::spec::Clock;
+
 /// An egress port. One cache line; the queues stand beside it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -38,6 +40,8 @@ pub(crate) struct Egress {
     pub(super) credit_armed: u8,
     /// Class served last, for round robin.
     pub(super) turn: u8,
+    /// Times on the wire are cut to whole nanoseconds.
+    cut_to_ns: bool,
 }
 
 impl Egress {
@@ -60,13 +64,25 @@ impl Egress {
             credit_due: 0,
             credit_armed: 0,
             turn: 0,
+            cut_to_ns: false,
         }
     }
 
     /// The same for frames that leave at another rate than at first, `nominal`: what comes slower than the peer sends it stores first.
     pub(crate) fn at_rate(self, rate: Rate, nominal: &Self) -> Self {
         let cut = if rate < nominal.rate { u64::MAX } else { nominal.cut };
-        Self { rate, ps_per_byte: rate.exact_ps_per_byte().unwrap_or(0), cut, ..self }
+        Self { rate, ps_per_byte: self.whole_ps(rate), cut, ..self }
+    }
+
+    /// Times on the wire are those of this clock.
+    pub(crate) fn keep_time(&mut self, clock: Clock) {
+        self.cut_to_ns = clock == Clock::Ns3;
+        self.ps_per_byte = self.whole_ps(self.rate);
+    }
+
+    /// Picoseconds per byte, where that is whole and times on the wire are not cut; else 0.
+    fn whole_ps(&self, rate: Rate) -> u32 {
+        rate.exact_ps_per_byte().filter(|_| !self.cut_to_ns).unwrap_or(0)
     }
 
     /// The link is down: the port is busy for ever, and owes the other end nothing.
@@ -122,11 +138,12 @@ impl Egress {
         }
     }
 
-    /// Rates at which a byte is no whole number of picoseconds.
+    /// Rates at which a byte is no whole number of picoseconds, and clocks of whole nanoseconds.
     #[cold]
     #[inline(never)]
     fn serialize_exactly(&self, size: u16) -> u64 {
-        self.rate.serialize(Bytes::new(u64::from(size))).as_ps()
+        let exact = self.rate.serialize(Bytes::new(u64::from(size))).as_ps();
+        if self.cut_to_ns { exact - exact % 1000 } else { exact }
     }
 
     /// Whether a frame of the flow control is to be sent.

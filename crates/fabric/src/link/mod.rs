@@ -1,4 +1,5 @@
 //! The two ends of a link: the egress port with its queues, the gates that hold classes back, PFC and credits.
+pub(crate) mod bursts;
 pub(crate) mod credits;
 pub(crate) mod drops;
 pub(crate) mod egress;

@@ -21,6 +21,7 @@ use crate::link::queue::{Fifo, Pool};
 use crate::log::Records;
 use crate::packet::{Kind, Packet};
 use crate::record::SampleRecord;
+use crate::spec::Clock;
 use crate::violation::{Breach, What};
 use crate::world::World;
 
@@ -205,7 +206,10 @@ impl Ports {
         let classes = usize::from(world.classes.count);
         let mut this = Self {
             node,
-            ties: Ties::new(world.seed, node),
+            ties: match world.clock {
+                Clock::Exact => Ties::new(world.seed, node),
+                Clock::Ns3 => Ties::NUMBERED,
+            },
             classes,
             egress: ports.iter().map(Egress::new).collect(),
             queues: vec![Queue::default(); ports.len() * classes],
@@ -233,6 +237,7 @@ impl Ports {
     /// Where the other ends cut through; the credits of the links.
     fn prepare_links(&mut self, network: &Network, world: &World) {
         for (egress, port) in self.egress.iter_mut().zip(network.ports(self.node)) {
+            egress.keep_time(world.clock);
             if let Some(header) = world.cut(network, port) {
                 egress.cut_through(header);
             }

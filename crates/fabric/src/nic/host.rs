@@ -1,6 +1,8 @@
 //! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
 use backwater_control::notify::Notify;
-use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order};
+use backwater_engine::{
+    Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
+};
 use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Time;
 
@@ -9,6 +11,7 @@ use crate::app::jobs::JobsHere;
 use crate::app::ranks::Ranks;
 use crate::app::steps::{Happened, Steps};
 use crate::ctx::Ctx;
+use crate::link::bursts::Bursts;
 use crate::link::ports::{NIC, Ports, Purpose};
 use crate::nic::isolation::Notified;
 use crate::nic::pacing_queue::PacingQueue;
@@ -21,7 +24,7 @@ use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
 use crate::packet::{Kind, Packet};
 use crate::record::RateRecord;
-use crate::spec::{Balancing, Repeat, Spec};
+use crate::spec::{Balancing, Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::transport::Transports;
 use crate::transport::roce::connection::Connection;
@@ -90,7 +93,14 @@ impl Node for Host {
         // Once a window, not once a packet.
         if world.is_watched {
             let spared = self.ports.watch(arrivals, window.end, &mut Ctx { now: window.start, world, post });
-            in_order(self, spared.as_deref().unwrap_or(arrivals), window, keys, world, post);
+            let arrivals = spared.as_deref().unwrap_or(arrivals);
+            match world.clock {
+                Clock::Exact => in_order(self, arrivals, window, keys, world, post),
+                Clock::Ns3 => {
+                    let arrivals = Bursts::default().in_order(arrivals, &self.ports, window.end);
+                    in_order_wakes_last(self, arrivals, window, world, post);
+                }
+            }
             return;
         }
         in_order(self, arrivals, window, keys, world, post);
@@ -221,7 +231,7 @@ impl Host {
         let reliable = |it: &Receiver| world.pairs[usize::from(it.kind())].reliable.as_ref();
         let responders = receivers.iter().any(|it| reliable(it).is_some());
         let responders = responders.then(|| Box::new(Responders::new(receivers.len())));
-        let selects = |it: &Receiver| matches!(reliable(it)?.repeat, Repeat::Selective { .. }).then_some(());
+        let selects = |it: &Receiver| reliable(it)?.repeat.keeps().then_some(());
         let sorts = spec.switch.balancing != Balancing::Ecmp || receivers.iter().find_map(selects).is_some();
         let reorder = sorts.then(|| Box::new(Reorder::new(receivers.len())));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);

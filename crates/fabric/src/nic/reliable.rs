@@ -15,7 +15,7 @@ use crate::nic::host::Host;
 use crate::nic::reorder::put_number;
 use crate::packet::{Kind, LAST, Packet};
 use crate::record::DropReason;
-use crate::spec::{ReliableSpec, Repeat};
+use crate::spec::{Clock, ReliableSpec, Repeat};
 use crate::transport::roce::queue_pair::Sender;
 use crate::transport::roce::reliable::{self, Begun, Expiry};
 use crate::world::World;
@@ -74,7 +74,7 @@ impl Host {
                 Verdict::Duplicate => (true, false, false),
                 Verdict::Drop { nack, .. } => (false, nack, true),
             },
-            Repeat::Selective { .. } => {
+            Repeat::Selective { .. } | Repeat::BlockList { .. } => {
                 match of.selective.on_packet(spec.nack_every, number, expected, held, now) {
                     Taken::InOrder => return self.take_in_order(lead, slot, packet, cx),
                     Taken::Duplicate => (true, false, false),
@@ -93,7 +93,8 @@ impl Host {
         if nack {
             self.reply(Kind::Nack, reliable::nack(expected, number), packet.code, packet, cx);
         } else if number < expected {
-            self.reply(Kind::Ack, expected, packet.code, packet, cx);
+            let (kind, seq) = self.in_order(lead, expected, spec.repeat);
+            self.reply(kind, seq, packet.code, packet, cx);
         }
         let messages = self.receivers[slot as usize].has_messages();
         if discards {
@@ -117,7 +118,9 @@ impl Host {
         };
         let mut next = expected(self);
         let filled = self.reorder.as_ref().is_some_and(|reorder| reorder.holds(lead, next));
-        if !filled && cx.world.flows[packet.flow as usize].connection == OWN_CONNECTION {
+        let repeat = cx.world.reliable_of(self.receivers[slot as usize].kind()).repeat;
+        let is_plain = self.in_order(lead, next, repeat).0 == Kind::Ack;
+        if !filled && is_plain && cx.world.flows[packet.flow as usize].connection == OWN_CONNECTION {
             return self.on_data(packet, cx);
         }
         self.notify_early(slot, packet, cx);
@@ -133,8 +136,16 @@ impl Host {
         let last = filled || receiver.finish() < u64::MAX;
         let of = &mut self.responders.as_mut().expect("made for these").of[lead as usize];
         if let Some(echo) = of.echo.on_packet(&AckConfig { every: ack.every }, packet.code, last) {
-            self.reply(Kind::Ack, next, echo, packet, cx);
+            let (kind, seq) = self.in_order(lead, next, repeat);
+            self.reply(kind, seq, echo, packet, cx);
         }
+    }
+
+    /// What answers a packet in order, or one that has come before: its kind and its number.
+    fn in_order(&self, lead: u32, expected: u32, repeat: Repeat) -> (Kind, u32) {
+        let nacks = matches!(repeat, Repeat::BlockList { .. })
+            && self.reorder.as_ref().is_some_and(|reorder| reorder.keeps_any(lead));
+        if nacks { (Kind::Nack, reliable::nack(expected, expected)) } else { (Kind::Ack, expected) }
     }
 
     /// Answers a packet, with what came beside it. The answer is one of its queue pair, and names its first flow.
@@ -212,7 +223,7 @@ impl Host {
             }
         }
         let pacer = &mut self.pacers[queue_pair];
-        if heard.lost && spec.nack_notifies {
+        if heard.notifies && spec.nack_notifies {
             pacer.notified(kind, CodePoint::Congestion, now, world);
         }
         if begins {
@@ -239,7 +250,10 @@ impl Host {
         let sender = &mut self.senders[pair as usize];
         let (kind, queue_pair, connection) = (sender.kind(), sender.pacer() as usize, sender.connection());
         let pacer = &mut self.pacers[queue_pair];
-        let due = sender.sent_copy(again, pacer, due, now, packet.size, wire_time, world);
+        let mut due = sender.sent_copy(again, pacer, due, now, packet.size, wire_time, world);
+        if world.clock == Clock::Ns3 {
+            due -= due % 1000;
+        }
         let last = sender.has_sent_last();
         if last {
             packet.seq = sender.last_seq(number);

@@ -63,6 +63,11 @@ impl Reorder {
         self.counts[slot as usize].waiting > 0 && self.early.contains_key(&(slot, number))
     }
 
+    /// Whether anything of a queue pair is kept.
+    pub(super) fn keeps_any(&self, slot: u32) -> bool {
+        self.counts[slot as usize].waiting > 0
+    }
+
     /// Keeps a packet of the receiver `of`, whose queue pair has the number `slot` here: that of its first message.
     pub(super) fn keep(&mut self, (slot, of): (u32, u32), number: u32, packet: &Packet) {
         self.counts[slot as usize].waiting += 1;

@@ -33,6 +33,7 @@ pub(crate) fn taps(network: &Network, tapped: &[(u32, u16)], world: &World) -> T
     for &(node, port) in tapped {
         let link = &network.ports(node)[usize::from(port)];
         let mut wire = Egress::new(link);
+        wire.keep_time(world.clock);
         if let Some(header) = world.cut(network, link) {
             wire.cut_through(header);
         }

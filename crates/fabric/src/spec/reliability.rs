@@ -35,4 +35,17 @@ pub enum Repeat {
         /// What counts as lost.
         config: SelectiveConfig,
     },
+    /// What walks over with a list of blocks leave out ([`backwater_control::transport::block_list`]); the receiver keeps what comes out
+    /// of order, and answers with a NACK as long as anything is missing.
+    BlockList {
+        /// The same.
+        cap: u64,
+    },
+}
+
+impl Repeat {
+    /// Whether the receiver keeps what comes out of order.
+    pub const fn keeps(&self) -> bool {
+        !matches!(self, Self::GoBackN)
+    }
 }

@@ -15,6 +15,7 @@ use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
 use crate::switch::output::Output;
 use crate::switch::truth::Holder;
+use crate::switch::two_pools::Pooled;
 use crate::switch::voq::order::{InTurn, InputFifos, Oldest};
 use crate::switch::voq::{self, Voq};
 use crate::user::UserQueues;
@@ -162,6 +163,8 @@ pub(crate) enum SwitchFabric {
     Input(Box<Voq<InputFifos>>),
     /// Queues at both sides of a crossbar.
     Cioq(Box<Cioq>),
+    /// A memory that is divided among egress queues and among ingress ports.
+    Pooled(Box<Pooled>),
 }
 
 /// Asks the fabric that it is.
@@ -173,6 +176,7 @@ macro_rules! of {
             SwitchFabric::Oldest($it) => $ask,
             SwitchFabric::Input($it) => $ask,
             SwitchFabric::Cioq($it) => $ask,
+            SwitchFabric::Pooled($it) => $ask,
         }
     };
 }
@@ -184,6 +188,7 @@ impl SwitchFabric {
         let queues = count * classes;
         match world.queueing {
             Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),
+            Queueing::TwoPools(spec) => Self::Pooled(Box::new(Pooled::new(&spec, count, classes, world))),
             Queueing::Output if !voq::is_needed(world) => Self::Output(Output),
             Queueing::Output | Queueing::Shared => {
                 Self::Voq(Box::new(Voq::new(count, classes, 1, InTurn, world)))

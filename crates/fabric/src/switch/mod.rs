@@ -13,12 +13,16 @@ pub(crate) mod output;
 mod pausing;
 mod tail_drop;
 pub(crate) mod truth;
+pub(crate) mod two_pools;
 pub(crate) mod voq;
 
 use backwater_control::CodePoint;
-use backwater_engine::{Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, stream};
+use backwater_engine::{
+    Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last, stream,
+};
 
 use crate::ctx::Ctx;
+use crate::link::bursts::Bursts;
 use crate::link::gates::{Scope, Wait};
 use crate::link::ingress::{Account, Memory};
 use crate::link::ports::{Ports, Purpose};
@@ -26,7 +30,7 @@ use crate::node::node_of_ports;
 use crate::observe::ground_truth::Truth;
 use crate::observe::roots::Roots;
 use crate::packet::{Kind, Packet};
-use crate::spec::Spec;
+use crate::spec::{Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
 use crate::switch::forwarding::Forwarding;
@@ -40,6 +44,8 @@ const MARKING: u64 = 0x3a7b;
 pub(crate) struct Switch {
     chassis: Chassis,
     fabric: SwitchFabric,
+    /// What goes first of several arrivals, if time is kept as on ns-3.
+    bursts: Bursts,
 }
 
 impl Node for Switch {
@@ -148,7 +154,7 @@ impl Switch {
         }
     }
 
-    /// The same where wires are tapped, or fail.
+    /// The same where wires are tapped, or fail, or time is kept in another way.
     #[cold]
     #[inline(never)]
     fn run_watched<P: Post<Packet>>(
@@ -171,7 +177,13 @@ impl Switch {
             return;
         }
         self.chassis.memory.refresh_shared();
-        in_order(self, arrivals, window, keys, world, post);
+        match world.clock {
+            Clock::Exact => in_order(self, arrivals, window, keys, world, post),
+            Clock::Ns3 => {
+                let arrivals = self.bursts.in_order(arrivals, &self.chassis.ports, window.end);
+                in_order_wakes_last(self, arrivals, window, world, post);
+            }
+        }
     }
 
     pub(crate) fn new(node: u32, spec: &Spec, mut ports: Ports, world: &World) -> Self {
@@ -227,7 +239,7 @@ impl Switch {
             roots,
             ports,
         };
-        Self { chassis, fabric }
+        Self { chassis, fabric, bursts: Bursts::default() }
     }
 
     #[inline]

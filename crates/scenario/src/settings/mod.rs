@@ -22,6 +22,7 @@ mod scheme;
 mod switch;
 mod topology;
 mod traffic;
+mod two_pools;
 mod workload;
 
 use schemars::JsonSchema;
@@ -59,13 +60,14 @@ pub use pfc::{Form, Headroom, HeadroomRule, Pfc, ThresholdKind};
 pub use preset::{NicPreset, NicProfile, SwitchPreset};
 pub use probe::Probe;
 pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, NetworkTest, Placement};
-pub use run::Run;
+pub use run::{Clock, Run};
 pub use scheme::Scheme;
 pub use switch::{
     Arbiter, EcmpHash, FlowControl, LoadBalancing, Lossy, OnOverflow, Queueing, Share, Switch, Switching,
 };
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
+pub use two_pools::TwoPools;
 pub use workload::{Steps, Workload};
 
 /// Which published system the values that the file does not give are taken from.
@@ -83,6 +85,9 @@ pub enum Profile {
     Ideal,
     /// The HPCC/ns-3 RoCE simulator with the DCQCN settings of its `run.py` at 100 Gbps.
     HpccNs3,
+    /// The `ConWeave` simulator on ns-3 (SIGCOMM 2023), which is HPCC's with the IRN of its authors: its memory, timers, PAUSEs by time and
+    /// recovery, also where they are not what IRN or RDMA NICs do. It is meant for comparisons with that simulator.
+    ConweaveNs3,
     /// The InfiniBand fabric of the TCD paper: credits, virtual output queues, cut-through, 2048 B packets, IB CC. Give links
     /// their data rate: 32 Gbps for 40 Gbps of signalling (8b/10b).
     Infiniband,
@@ -110,11 +115,12 @@ pub enum Profile {
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Roce,
         Self::Authors,
         Self::Ideal,
         Self::HpccNs3,
+        Self::ConweaveNs3,
         Self::Infiniband,
         Self::Isolation,
         Self::Endpoint,
@@ -133,6 +139,7 @@ impl Profile {
             Self::Authors => "authors",
             Self::Ideal => "ideal",
             Self::HpccNs3 => "hpcc-ns3",
+            Self::ConweaveNs3 => "conweave-ns3",
             Self::Infiniband => "infiniband",
             Self::Isolation => "isolation",
             Self::Endpoint => "endpoint",
@@ -152,6 +159,7 @@ impl Profile {
             Self::Authors => include_str!("../profiles/authors.toml"),
             Self::Ideal => include_str!("../profiles/ideal.toml"),
             Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),
+            Self::ConweaveNs3 => include_str!("../profiles/conweave-ns3.toml"),
             Self::Infiniband => include_str!("../profiles/infiniband.toml"),
             Self::Isolation => include_str!("../profiles/isolation.toml"),
             Self::Endpoint => include_str!("../profiles/endpoint.toml"),

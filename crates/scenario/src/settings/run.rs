@@ -5,6 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 
+/// How a run keeps time, and what goes first of what happens at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// In picoseconds. Ports that are free again go first, then flow control, arrivals and timers; ports in an order that is drawn.
+    Exact,
+    /// As simulators on ns-3: times on the wire are cut to whole nanoseconds, and so are the gaps of queue pairs that send again what is
+    /// lost. Timers go first, then flow control, arrivals, and ports that are free again. Of arrivals the one goes first whose link was idle
+    /// last, then that at the port with the lowest number.
+    #[serde(rename = "ns-3")]
+    Ns3,
+}
+
 /// The run itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -16,6 +29,8 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "18014s"))]
     pub until: Option<Quantity<Span>>,
+    /// How time is kept. conweave-ns3: ns-3; the other profiles: exact.
+    pub clock: Clock,
     /// Threads for this one run; they do not change the result. Default 1.
     #[schemars(range(min = 1, max = 256))]
     pub threads: u32,

@@ -3,7 +3,9 @@ use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Combined, Credits, DetectorSettings, IsolationSettings, Pfc, SwitchPreset, VlArbitration};
+use super::{
+    Combined, Credits, DetectorSettings, IsolationSettings, Pfc, SwitchPreset, TwoPools, VlArbitration,
+};
 use crate::quantity::Quantity;
 
 /// Where packets wait in a switch.
@@ -24,6 +26,9 @@ pub enum Queueing {
     /// together. Each has what line rate takes for itself, and of the rest as much as it leaves free (Choudhury and Hahne, IEEE/ACM
     /// Trans. Networking 1998; IBM's SP2 switch has such a memory behind FIFOs with credits). Needs flow-control = credits.
     Shared,
+    /// At the egress port, in the order of arrival, in a memory that is divided twice, as `[switch.two-pools]` says: among egress queues, which
+    /// lose what is beyond their share, also under PFC, and among ingress ports.
+    TwoPools,
     /// At both: first in the ingress region of the port it came in by, then in the egress region, as `[switch.combined]` says.
     /// A crossbar that is faster than the links lies between them.
     Combined,
@@ -160,7 +165,7 @@ pub struct Switch {
     pub port_buffer: Quantity<Bytes>,
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); roce: output (a shared memory); infiniband:
     /// voq (TCD authors' flit-level model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at
-    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); endpoint:
+    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); conweave-ns3: two-pools (that simulator); endpoint:
     /// output (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: voq (as infiniband); slingshot-like: voq (De Sensi
     /// et al., SC 2020, section II: requests wait for their output port at the input).
     pub queueing: Queueing,
@@ -216,6 +221,8 @@ pub struct Switch {
     pub shares: Vec<Share>,
     /// Weights of the virtual lanes.
     pub vl_arbitration: VlArbitration,
+    /// Shares of queueing = two-pools.
+    pub two_pools: TwoPools,
     /// Regions and speedup of queueing = combined.
     pub combined: Combined,
     /// Congestion isolation.

@@ -27,6 +27,26 @@ struct Clash {
 
 const CLASHES: &[Clash] = &[
     Clash {
+        at: &["switch", "overflow"],
+        both: |it| is_pooled(it) && it.switch.overflow != OnOverflow::Drop,
+        message: |_| {
+            "switch.queueing = \"two-pools\" loses what is beyond a queue's share, so switch.overflow must be \"drop\""
+                .to_owned()
+        },
+        label: "not with two pools",
+        help: "write switch.overflow = \"drop\", or switch.queueing = \"output\"",
+    },
+    Clash {
+        at: &["switch", "flow-control"],
+        both: |it| is_pooled(it) && it.switch.flow_control == FlowControl::Credits,
+        message: |_| {
+            "switch.queueing = \"two-pools\" has PAUSE or nothing, and here switch.flow-control = \"credits\""
+                .to_owned()
+        },
+        label: "not with two pools",
+        help: "write switch.flow-control = \"pfc\" (or none), or switch.queueing = \"shared\"",
+    },
+    Clash {
         at: &["switch", "switching"],
         both: |it| is_combined(it) && it.switch.switching == Switching::CutThrough,
         message: |_| {
@@ -171,7 +191,7 @@ const CLASHES: &[Clash] = &[
         both: |it| {
             it.switch.overflow != OnOverflow::Stop
                 && it.switch.flow_control != FlowControl::Credits
-                && it.switch.queueing != Queueing::Output
+                && !matches!(it.switch.queueing, Queueing::Output | Queueing::TwoPools)
         },
         message: |it| drops_with(it, &is("switch.queueing", it.switch.queueing)),
         label: "not with these switches",
@@ -339,6 +359,10 @@ fn of_fragile(settings: &Settings) -> String {
 
 fn is_red(settings: &Settings) -> bool {
     settings.switch.detector.kind == DetectorKind::Red
+}
+
+fn is_pooled(settings: &Settings) -> bool {
+    settings.switch.queueing == Queueing::TwoPools
 }
 
 fn isolates(settings: &Settings) -> bool {

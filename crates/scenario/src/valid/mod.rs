@@ -29,6 +29,7 @@ mod put;
 mod reliability;
 mod throttle;
 mod topology;
+mod two_pools;
 mod user;
 mod windows;
 mod workload;
@@ -37,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backwater_codes::{Code, Remark};
-use backwater_fabric::{PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{Clock, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
 use backwater_traffic::generate::Skew;
@@ -380,6 +381,10 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         steps: std::mem::take(&mut context.steps),
         programs: std::mem::take(&mut context.programs),
         jobs: jobs::specs(settings),
+        clock: match settings.run.clock {
+            settings::Clock::Exact => Clock::Exact,
+            settings::Clock::Ns3 => Clock::Ns3,
+        },
         packet: packet(settings),
         pairs,
         pair_of,
@@ -407,6 +412,7 @@ fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Queu
         settings::Queueing::OldestFirst => Queueing::OldestFirst,
         settings::Queueing::Input => Queueing::Input,
         settings::Queueing::Shared => Queueing::Shared,
+        settings::Queueing::TwoPools => Queueing::TwoPools(two_pools::two_pools(context)),
         settings::Queueing::Combined => Queueing::Combined(combined::combined(context, network, lanes)),
     }
 }

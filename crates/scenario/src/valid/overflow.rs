@@ -14,7 +14,11 @@ use crate::settings::{FlowControl, OnOverflow, Queueing, ReliabilityKind, Settin
 pub(super) fn fill(settings: &mut Settings, written: &Node) {
     let said = written.get("switch").is_some_and(|switch| switch.get("overflow").is_some());
     let switch = &mut settings.switch;
-    let lossy = switch.flow_control == FlowControl::None && switch.queueing == Queueing::Output;
+    let lossy = match switch.queueing {
+        Queueing::Output => switch.flow_control == FlowControl::None,
+        Queueing::TwoPools => true,
+        _ => false,
+    };
     if !said && !lossy {
         switch.overflow = OnOverflow::Stop;
     }
@@ -26,7 +30,7 @@ pub(super) fn overflow(context: &mut Context<'_>) -> Overflow {
     if switch.overflow == OnOverflow::Stop {
         return Overflow::Stop;
     }
-    if switch.flow_control == FlowControl::Pfc {
+    if switch.flow_control == FlowControl::Pfc && switch.queueing != Queueing::TwoPools {
         let (lossy, lossless) = (&switch.lossy, switch.overflow == OnOverflow::Drop);
         let log_alpha = log2(lossy.alpha);
         let pool = LossyPool { bytes: lossy.pool.0.get(), log_alpha: log_alpha.unwrap_or(0) };

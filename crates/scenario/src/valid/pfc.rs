@@ -8,7 +8,7 @@ use backwater_units::{Bytes, Rate, Span};
 use super::lanes::{Lanes, guarded};
 use super::{Context, Found, combined, mtu, overflow};
 use crate::document::at;
-use crate::settings::{self, FlowControl, Headroom, HeadroomRule, ThresholdKind};
+use crate::settings::{self, FlowControl, Headroom, HeadroomRule, Queueing, ThresholdKind};
 
 /// PFC as the fabric needs it; `None` if it is off, or wrong, which is reported.
 pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Option<PfcSpec> {
@@ -21,7 +21,7 @@ pub(super) fn pfc(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -
         settings::Form::Ideal => Form::Ideal,
         settings::Form::Timed => Form::Timed { pause: pfc.pause.0, poll: pfc.poll.0 },
     };
-    if !combined::is_combined(settings) {
+    if !combined::is_combined(settings) && settings.switch.queueing != Queueing::TwoPools {
         relations(context);
     }
     let lossless = guarded(context, &pfc.priorities, "pfc", lanes);
@@ -94,6 +94,12 @@ fn switch(
             let whole =
                 Threshold::Static { xoff: stop, xon: stop, port_xoff: u64::MAX, port_xon: u64::MAX, buffer };
             vec![whole; ports.len()]
+        }
+        // Its shares take their place.
+        _ if context.settings.switch.queueing == Queueing::TwoPools => {
+            let (most, buffer) = (u64::MAX, context.settings.switch.buffer.0.get());
+            let none = Threshold::Static { xoff: most, xon: most, port_xoff: most, port_xon: most, buffer };
+            vec![none; ports.len()]
         }
         ThresholdKind::Static => {
             found.extend(fits_static(context, network, node, classes));

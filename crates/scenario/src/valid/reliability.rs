@@ -1,6 +1,7 @@
 //! Queue pairs that send again what is lost: which they are, their timers and caps, what they cannot carry.
 use backwater_codes::Code;
 use backwater_control::reaction::settings::PathFacts;
+use backwater_control::transport::reliability::{Scoreboard, SelectiveRepeatParams};
 use backwater_control::transport::selective::SelectiveConfig;
 use backwater_fabric::{AckSpec, MOST_SELECTIVE, PairSpec, ReliableSpec, Repeat};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
@@ -55,16 +56,7 @@ fn spec(kind: ReliabilityKind, settings: &Settings, facts: impl Fn() -> PathFact
             nack_notifies: transport.nack_notifies,
         }),
         ReliabilityKind::SelectiveRepeat => Some(ReliableSpec {
-            repeat: Repeat::Selective {
-                cap: match selective.bdp {
-                    AutoOr::Auto => product(&facts()),
-                    AutoOr::Given(bytes) => bytes.0.get(),
-                },
-                config: SelectiveConfig {
-                    after_nack: selective.after_nack,
-                    after_timeout: selective.after_timeout,
-                },
-            },
+            repeat: repeat(selective, facts),
             timeout: selective.rto_high.0,
             short: Some((selective.rto_low_packets, selective.rto_low.0)),
             retries: selective.retries,
@@ -73,6 +65,20 @@ fn spec(kind: ReliabilityKind, settings: &Settings, facts: impl Fn() -> PathFact
             nack_every: selective.nack_interval.given().map(|it| it.0),
             nack_notifies: transport.nack_notifies,
         }),
+    }
+}
+
+fn repeat(selective: &SelectiveRepeatParams, facts: impl Fn() -> PathFacts) -> Repeat {
+    let cap = match selective.bdp {
+        AutoOr::Auto => product(&facts()),
+        AutoOr::Given(bytes) => bytes.0.get(),
+    };
+    let SelectiveRepeatParams { after_nack, after_timeout, .. } = *selective;
+    match selective.scoreboard {
+        Scoreboard::Bitmap => {
+            Repeat::Selective { cap, config: SelectiveConfig { after_nack, after_timeout } }
+        }
+        Scoreboard::BlockList => Repeat::BlockList { cap },
     }
 }
 

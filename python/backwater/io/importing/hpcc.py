@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from backwater.errors import UsageError
-from backwater.io.importing import Imported, hpcc_files, hpcc_windows, read_text
+from backwater.io.importing import Imported, hpcc_files, hpcc_losses, hpcc_windows, read_text
 from backwater.io.importing.hpcc_config import Config
 
 #: Flows of that simulator's generators start at 2 s.
@@ -49,8 +49,8 @@ _REASONS = {
     "QLEN_MON_START": _RECORDS,
     "QLEN_MON_END": _RECORDS,
     "ENABLE_TRACE": _RECORDS,
-    "L2_CHUNK_SIZE": "are for packets that are lost: PFC loses none",
-    "L2_BACK_TO_ZERO": "are for packets that are lost: PFC loses none",
+    "L2_CHUNK_SIZE": "are for packets that are lost, and none is here",
+    "L2_BACK_TO_ZERO": "are for packets that are lost, and none is here",
     "L2_ACK_INTERVAL": "says nothing there: each packet has an ACK, as here (ack.every = 1)",
 }
 #: Keys that only some controllers there read, and why they say nothing to the others.
@@ -75,8 +75,6 @@ _SAME = {
 }
 #: What another value of a key does there, which makes results incomparable.
 _MISSED = {
-    "LINK_DOWN": "a link goes down there; none does here",
-    "ERROR_RATE_PER_LINK": "each link loses that share of its frames there; no link loses any here",
     "RATE_BOUND": "senders have no pace there; here they keep that of their rate",
     "HAS_WIN": "a window bounds what is under way there; under DCQCN and TIMELY there is none here",
 }
@@ -90,13 +88,17 @@ def load(config: Path) -> Imported:
         place = keys.file(key, name.split(".")[0])
         files[name], sources[name] = read_text(place, f"the file that {key} names"), str(place)
     files["topology.txt"], cut = hpcc_files.links(files["topology.txt"])
+    losses = hpcc_losses.read(keys, files["topology.txt"])
+    files["topology.txt"] = losses.topology
     files["flow.txt"], more = hpcc_files.flows(files["flow.txt"])
     parts = [f"# Made of {config}.", 'profile = "hpcc-ns3"', ""]
     control, notes = _cc(keys, files["flow.txt"])
     nic, told = _nic(keys)
-    parts += _run(keys) + _topology() + _packet(keys, control) + nic + control + _switch(keys) + _traffic()
+    parts += (
+        _run(keys) + _topology() + _packet(keys, control) + nic + control + _switch(keys) + _traffic() + losses.lines
+    )
     files["scenario.toml"] = "\n".join(parts)
-    notes += told + _pfc(keys.file("TOPOLOGY_FILE", "topology")) + cut + more + _left(keys)
+    notes += told + _pfc(keys.file("TOPOLOGY_FILE", "topology")) + cut + more + losses.notes + _left(keys)
     return Imported(files, f"{config.name}: its network and its flows", notes, sources)
 
 

@@ -6,6 +6,7 @@
 //! due. The timer is lazy: one event at a time, which looks whether what it was set for still stands.
 use std::collections::VecDeque;
 
+use backwater_control::transport::block_list::{Packets, Walker};
 use backwater_control::transport::selective::{self, Requester};
 use backwater_control::transport::{Initiator, Next as Again, ReplayMoves};
 use backwater_traffic::{OWN_CONNECTION, Pacing};
@@ -46,6 +47,7 @@ fn of_nack(seq: u32, oldest: u32) -> (u32, Option<u32>) {
 enum Kind {
     GoBackN(Initiator),
     Selective(Requester, Box<[u64]>),
+    BlockList(Walker, Box<[u64]>, Packets),
 }
 
 /// What happened while a message was the oldest of its queue pair.
@@ -92,18 +94,30 @@ pub(crate) struct Reliable {
     alone: bool,
 }
 
+/// A ring of bits for what may be under way.
+fn ring(cap: u64, world: &World) -> Box<[u64]> {
+    // One more where the last packet that went stood over the cap.
+    let packets = cap.div_ceil(u64::from(world.payload)).min(u64::from(MOST_SELECTIVE)) as u32 + 1;
+    vec![0; selective::words(packets)].into()
+}
+
 impl Reliable {
     /// That of the queue pair which `flow` is the first, or the only one, of.
     pub(crate) fn new(flow: u32, spec: &ReliableSpec, world: &World) -> Self {
-        let kind = match spec.repeat {
-            Repeat::GoBackN => Kind::GoBackN(Initiator::new(ReplayMoves::AtOnce)),
-            Repeat::Selective { cap, .. } => {
-                let packets = cap.div_ceil(u64::from(world.payload)).min(u64::from(MOST_SELECTIVE)) as u32;
-                Kind::Selective(Requester::default(), vec![0; selective::words(packets.max(1))].into())
-            }
-        };
         let of = &world.flows[flow as usize];
         let alone = of.connection == OWN_CONNECTION && of.pacing != Pacing::Messages;
+        let kind = match spec.repeat {
+            Repeat::GoBackN => Kind::GoBackN(Initiator::new(ReplayMoves::AtOnce)),
+            Repeat::Selective { cap, .. } => Kind::Selective(Requester::default(), ring(cap, world)),
+            Repeat::BlockList { cap } => {
+                let payload = u32::from(world.payload);
+                // Of a connection each packet counts as a full one.
+                let all = Packets { count: u32::MAX, payload, last: payload };
+                let of_one =
+                    || Packets { count: world.packets(of), last: u32::from(world.last_payload(of)), ..all };
+                Kind::BlockList(Walker::default(), ring(cap, world), if alone { of_one() } else { all })
+            }
+        };
         Self {
             kind,
             messages: VecDeque::new(),
@@ -161,6 +175,9 @@ impl Reliable {
                 let again = it.again().is_some();
                 (again, again || it.may_send(payload, cap))
             }
+            (Kind::BlockList(it, _, packets), Repeat::BlockList { cap }) => {
+                (false, it.may_send(packets, cap))
+            }
             _ => (false, true),
         }
     }
@@ -192,6 +209,10 @@ impl Reliable {
                 (again, it.oldest() - 1, it.newest())
             }
             Kind::Selective(it, _) => (it.again(), it.oldest(), it.newest()),
+            Kind::BlockList(it, arrived, _) => {
+                let next = it.next(arrived);
+                ((next < it.newest()).then_some(next), it.oldest(), it.newest())
+            }
         }
     }
 
@@ -200,6 +221,7 @@ impl Reliable {
         match &mut self.kind {
             Kind::GoBackN(it) => it.sent().again,
             Kind::Selective(it, arrived) => it.sent(arrived).1,
+            Kind::BlockList(it, arrived, _) => it.sent(arrived),
         }
     }
 
@@ -241,6 +263,8 @@ pub(crate) struct Heard {
     pub(crate) number: Option<u32>,
     /// Whether packets are lost.
     pub(crate) lost: bool,
+    /// Whether one has come out of order.
+    pub(crate) notifies: bool,
 }
 
 /// What becomes of a timer that has gone off.
@@ -260,15 +284,19 @@ impl Reliable {
     /// What an ACK or a NACK says.
     pub(crate) fn heard(&self, reply: &Packet, is_nack: bool) -> Heard {
         if !is_nack {
-            return Heard { expected: reply.seq, number: reply.seq.checked_sub(1), lost: false };
+            let number = reply.seq.checked_sub(1);
+            return Heard { expected: reply.seq, number, lost: false, notifies: false };
         }
         let (expected, number) = of_nack(reply.seq, self.numbers().1);
-        Heard { expected, number, lost: true }
+        // With a list of blocks packets in order are answered so, too, while something is missing.
+        let notifies = number.is_some() || !matches!(self.kind, Kind::BlockList(..));
+        Heard { expected, number, lost: true, notifies }
     }
 
     /// An ACK or a NACK has come `now`. Whether packets are sent again for it.
     pub(crate) fn on_reply(&mut self, heard: &Heard, now: u64, spec: &ReliableSpec) -> bool {
-        let (_, before, _) = self.numbers();
+        let (again, before, newest) = self.numbers();
+        let next = again.unwrap_or(newest);
         let begins = match (&mut self.kind, spec.repeat) {
             (Kind::GoBackN(it), _) if heard.lost => it.on_nack(heard.expected).replay,
             (Kind::GoBackN(it), _) => {
@@ -284,12 +312,19 @@ impl Reliable {
                 it.on_ack(heard.expected, arrived);
                 false
             }
+            (Kind::BlockList(it, arrived, _), _) => {
+                let number = heard.number.filter(|_| heard.lost);
+                it.on_reply(heard.expected, heard.lost, number, arrived)
+            }
         };
-        let fresh = self.numbers().1 > before;
+        let oldest = self.numbers().1;
+        let fresh = oldest > before;
         if fresh {
             self.tries = 0;
         }
-        if fresh || begins || spec.every_packet {
+        if spec.every_packet {
+            self.since = if next > oldest { now } else { NEVER };
+        } else if fresh || begins {
             self.wait(now);
         }
         begins
@@ -318,7 +353,8 @@ impl Reliable {
                 it.on_timeout(&config, arrived);
             }
             (Kind::GoBackN(it), _) => drop(it.on_implied_nack()),
-            (Kind::Selective(..), Repeat::GoBackN) => unreachable!("made of its spec"),
+            (Kind::BlockList(it, ..), _) => it.on_timeout(),
+            (Kind::Selective(..), _) => unreachable!("made of its spec"),
         }
         self.since = now;
         Expiry::Timeout

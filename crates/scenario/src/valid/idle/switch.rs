@@ -12,6 +12,18 @@ const LOSSY: &[&str] = &["switch", "lossy"];
 const CREDITS: &[&str] = &["switch", "credits"];
 const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
 const DYNAMIC: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
+const POOLED: &[&str] = &[
+    "poll",
+    "threshold",
+    "xoff",
+    "xon",
+    "port-xoff",
+    "port-xon",
+    "alpha",
+    "reserve",
+    "headroom",
+    "hysteresis",
+];
 /// All groups of keys of the switches, each with whether it is idle and why.
 pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     let switch = &settings.switch;
@@ -74,10 +86,20 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
 fn combined(settings: &Settings) -> Vec<Case<'static>> {
     let switch = &settings.switch;
     let combined = switch.queueing == Queueing::Combined;
-    let pfc = combined && switch.flow_control == FlowControl::Pfc;
+    let pooled = switch.queueing == Queueing::TwoPools;
+    let under_pfc = switch.flow_control == FlowControl::Pfc;
+    let pfc = combined && under_pfc;
     let queueing = is("switch.queueing", switch.queueing);
     vec![
         (!combined, &["switch", "combined"], &[], queueing.clone()),
+        (!pooled, &["switch", "two-pools"], &[], queueing.clone()),
+        (pooled, SWITCH, &["port-buffer"], queueing.clone()),
+        (
+            pooled && under_pfc,
+            PFC,
+            POOLED,
+            format!("{queueing}, whose thresholds are those of switch.two-pools"),
+        ),
         (combined, SWITCH, &["buffer"], queueing.clone()),
         (pfc, PFC, STATIC, format!("{queueing}, whose threshold is switch.combined.stop")),
     ]

@@ -1,6 +1,7 @@
 //! Queue pairs that lose packets: by hand, as InfiniBand (go-back-N) and IRN §3.1 (selective repeat) have it, and under any loss.
 use std::collections::{BTreeSet, VecDeque};
 
+use backwater_control::transport::block_list::{Packets, Walker};
 use backwater_control::transport::go_back_n::GoBackN;
 use backwater_control::transport::selective::{Lost, Requester, Responder, SelectiveConfig, Taken, words};
 use backwater_control::transport::{Initiator, Next, ReplayMoves, Verdict};
@@ -130,6 +131,56 @@ fn a_responder_keeps_what_is_early_and_answers_each_of_them() {
     assert_eq!(responder.on_packet(every, 2, 1, true, at(5)), Taken::Held { nack: false });
     assert_eq!(responder.on_packet(every, 3, 1, false, at(5)), Taken::Early { nack: true });
     assert_eq!(responder.on_packet(every, 2, 1, true, at(9)), Taken::Held { nack: true });
+}
+
+#[test]
+fn a_held_packet_is_answered_at_once_when_another_gap_is_open() {
+    let (mut responder, at) = (Responder::default(), |us: u64| Time::from_ps(us * 1_000_000));
+    let every = Some(Span::from_us(4));
+    assert_eq!(responder.on_packet(every, 3, 0, false, at(0)), Taken::Early { nack: true });
+    assert_eq!(responder.on_packet(every, 3, 0, true, at(1)), Taken::Held { nack: false });
+    assert_eq!(responder.on_packet(every, 0, 0, false, at(2)), Taken::InOrder);
+    assert_eq!(responder.on_packet(every, 3, 1, true, at(3)), Taken::Held { nack: true });
+}
+
+/// What a walker sends next, at most so many packets, of two bytes each, under a cap of so many bytes.
+fn walks(walker: &mut Walker, bits: &mut [u64], cap: u64, most: usize) -> Vec<u32> {
+    let packets = Packets { count: 20, payload: 2, last: 2 };
+    let mut sent = Vec::new();
+    while sent.len() < most && walker.may_send(&packets, cap) {
+        sent.push(walker.next(bits));
+        walker.sent(bits);
+    }
+    sent
+}
+
+#[test]
+fn a_walker_goes_back_to_the_oldest_packet_and_skips_the_first_block_alone() {
+    let (mut walker, mut bits) = (Walker::default(), vec![0; words(64)]);
+    assert_eq!(walks(&mut walker, &mut bits, 100, 10), (0..10).collect::<Vec<u32>>());
+    // 0 has come, 1 is lost, 2 and 3 have come, 4 is lost, 5 has come.
+    assert!(!walker.on_reply(1, false, None, &mut bits));
+    assert!(walker.on_reply(1, true, Some(2), &mut bits), "recovery begins");
+    assert_eq!(walks(&mut walker, &mut bits, 100, 1), [1]);
+    assert!(!walker.on_reply(1, true, Some(3), &mut bits), "it goes on");
+    assert!(!walker.on_reply(1, true, Some(5), &mut bits));
+    // The first block is 2 and 3: it is skipped and forgotten. Then 5 is the first one. 6 and above are in flight, and go again.
+    assert_eq!(walks(&mut walker, &mut bits, 100, 3), [4, 6, 7]);
+    assert_eq!(walker.oldest(), 1);
+    // All that had been next has come: 10 packets. A reply without a block ends recovery before that, too.
+    assert!(!walker.on_reply(8, false, None, &mut bits));
+    assert!(walker.on_reply(8, true, Some(9), &mut bits), "another recovery");
+}
+
+#[test]
+fn a_walker_may_let_the_packet_go_that_crosses_its_cap() {
+    let (mut walker, mut bits) = (Walker::default(), vec![0; words(64)]);
+    // Four bytes are less than five, and then there are six.
+    assert_eq!(walks(&mut walker, &mut bits, 5, 99), [0, 1, 2]);
+    walker.on_timeout();
+    assert_eq!(walks(&mut walker, &mut bits, 5, 99), [0, 1, 2]);
+    let packets = Packets { count: 3, payload: 1000, last: 1 };
+    assert_eq!([0, 2, 3].map(|number| packets.before(number)), [0, 2000, 2001]);
 }
 
 /// A requester of either kind.

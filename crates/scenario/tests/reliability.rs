@@ -1,7 +1,7 @@
 //! Queue pairs that send again what is lost, as people write them.
 use crate::common::{Said, report, says, small, valid};
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
-use backwater_fabric::{ReliableSpec, Repeat};
+use backwater_fabric::{Clock, Queueing, ReliableSpec, Repeat, Spec};
 use backwater_units::Span;
 
 const LOSSY: [&str; 3] = ["switch.flow-control=none", "switch.overflow=drop", "switch.port-buffer=50KB"];
@@ -87,6 +87,42 @@ fn a_cap_or_a_timer_that_cannot_be_is_refused() {
         |more: &str| report(TWO, &["switch.port-buffer=50KB", &format!("transport.selective-repeat.{more}")]);
     says(&selective("rto-low=1ms"), &["rto-low = 1ms is more than rto-high = 320us"]);
     says(&selective("bdp=1GB"), &["is more than 4095 packets"]);
+}
+
+/// A star under the profile of the `ConWeave` simulator.
+fn conweave(overrides: &[&str]) -> Spec {
+    valid(&TWO.replace("authors", "conweave-ns3").replace("flow-control = \"none\"\n", ""), overrides).build()
+}
+
+#[test]
+fn the_profile_of_the_conweave_simulator_has_its_memory_timers_and_recovery() {
+    let spec = conweave(&[]);
+    let of = |entry: usize| spec.pairs[usize::from(spec.pair_of[entry])].reliable.expect("it sends again");
+    assert_eq!(of(0).repeat, Repeat::BlockList { cap: 104_000 });
+    assert_eq!((of(0).short, of(0).timeout), (Some((3, Span::from_us(100))), Span::from_us(320)));
+    assert_eq!((of(1).repeat, of(1).timeout), (Repeat::GoBackN, Span::from_ms(4)));
+    for reliable in [of(0), of(1)] {
+        assert_eq!(reliable.nack_every, Some(Span::from_us(4)));
+        assert!(reliable.every_packet && reliable.nack_notifies && !reliable.backoff);
+    }
+    assert_eq!(spec.clock, Clock::Ns3);
+    let Queueing::TwoPools(pools) = spec.switch.queueing else { panic!("not two pools") };
+    assert_eq!((pools.egress, pools.ingress), (None, None));
+    assert_eq!((pools.egress_log_alpha, pools.ingress_log_alpha), (0, -4));
+    assert_eq!(pools.headroom.get(), 2 * 100_000_000_000 / 1_000_000 / 8 + 2 * 1048);
+    assert_eq!(spec.switch.pfc.expect("PFC is on").form.pause(), Some(Span::from_us(5)));
+}
+
+#[test]
+fn two_pools_lose_packets_have_shares_that_are_powers_of_two_and_no_credits() {
+    let text = TWO.replace("authors", "conweave-ns3").replace("flow-control = \"none\"\n", "");
+    let said = |more: &str| report(&text, &[more]);
+    says(&said("switch.overflow=stop"), &["queueing = \"two-pools\" loses what is beyond a queue's share"]);
+    says(&said("switch.flow-control=credits"), &["has PAUSE or nothing"]);
+    says(
+        &said("switch.two-pools.egress-alpha=0.3"),
+        &["egress-alpha = 0.3 is no power of two", "write 0.25"],
+    );
 }
 
 #[test]

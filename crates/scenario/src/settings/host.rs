@@ -100,7 +100,8 @@ pub struct Nic {
     /// Which queue pair sends next. All profiles: round-robin, as NICs do (HPCC simulator, commit 9f4be2a, `qbb-net-device.cc`; ns3-rdma,
     /// on which the TCD authors' release is built, `DoDequeueQCN` in `broadcom-egress-queue.cc`; the other published systems do not say).
     pub scheduler: NicScheduler,
-    /// What holds the ACKs of queue pairs there. hpcc-ns3: unpaused (`ACK_HIGH_PRIO 1` of the HPCC simulator's `run.py` for DCQCN, which
+    /// What holds the ACKs of queue pairs there. hpcc-ns3, conweave-ns3: unpaused (`ACK_HIGH_PRIO 1` of the HPCC simulator's `run.py` for
+    /// DCQCN, which
     /// acts on hosts alone); the other profiles: priority. In effect with switch.flow-control = pfc.
     pub acks: NicAcks,
     /// From the time at which a message is posted to its first packet: the doorbell, reading the request and the data, and what the

@@ -57,7 +57,7 @@ pub enum Headroom {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Pfc {
-    /// How a pause lasts. authors: timed; the other profiles: ideal.
+    /// How a pause lasts. authors, conweave-ns3: timed; the other profiles: ideal.
     pub form: Form,
     /// Length of a pause with form = timed. 5 µs (authors' release and ns3-rdma).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
@@ -66,7 +66,7 @@ pub struct Pfc {
     /// release).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub poll: Quantity<Span>,
-    /// Size of a PFC frame on the wire. authors: 31 B; ideal, infiniband, roce: 64 B (least Ethernet frame); hpcc-ns3: 43 B.
+    /// Size of a PFC frame on the wire. authors: 31 B; ideal, infiniband, roce: 64 B (least Ethernet frame); hpcc-ns3, conweave-ns3: 43 B.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub frame: Quantity<Bytes>,
     /// How the length of an ingress queue is judged. authors, ideal, infiniband: static (TCD paper §5.1); hpcc-ns3, roce:

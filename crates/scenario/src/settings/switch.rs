@@ -62,7 +62,7 @@ pub enum FlowControl {
 pub enum OnOverflow {
     /// The run stops: a fabric that should be lossless has lost something.
     Stop,
-    /// The packet is lost (tail drop). With queueing = output, flow-control = none or pfc, and traffic that is sent again. Under PFC
+    /// The packet is lost (tail drop). With queueing = two-pools; or with queueing = output, flow-control = none or pfc, and traffic that is sent again. Under PFC
     /// `[switch.lossy]` says what priorities may hold that are not in `pfc.priorities`.
     Drop,
     /// The same for priorities that are not in `pfc.priorities`; a packet of a lossless one for which there is no room stops the run.
@@ -151,13 +151,14 @@ pub struct Switch {
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
     /// place. With flow-control = credits only what is not under credits, the control priority first of all, shares it: the rest
     /// has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc, edr, hdr, ndr, xdr,
-    /// slingshot-like: 9 MB (default of ns3-rdma); hpcc-ns3,
+    /// slingshot-like: 9 MB (default of ns3-rdma); conweave-ns3: 9 MB (its cases say theirs); hpcc-ns3,
     /// roce: 32 MiB (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by
     /// `port-buffer`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub buffer: Quantity<Bytes>,
     /// What happens to a packet for which there is no room. endpoint: drop (EC paper, section III-B: "a lossy fabric with packet drops
-    /// at switches"); the other profiles: stop. Flow control and other queueing have no room for drop.
+    /// at switches"); conweave-ns3: drop (that simulator, with and without PFC); the other profiles: stop. Flow control and other queueing
+    /// have no room for drop.
     pub overflow: OnOverflow,
     /// overflow = drop: most bytes that wait at an egress port, of all priorities but the control priority. All profiles: 1024 KB
     /// (the authors' public simulator, commit 6ef0eb3; the EC paper does not say).
@@ -165,11 +166,12 @@ pub struct Switch {
     pub port_buffer: Quantity<Bytes>,
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); roce: output (a shared memory); infiniband:
     /// voq (TCD authors' flit-level model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at
-    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); conweave-ns3: two-pools (that simulator); endpoint:
+    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); conweave-ns3:
+    /// two-pools (that simulator); endpoint:
     /// output (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: voq (as infiniband); slingshot-like: voq (De Sensi
     /// et al., SC 2020, section II: requests wait for their output port at the input).
     pub queueing: Queueing,
-    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3, roce: store-and-forward (both ns-3 simulators);
+    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3, conweave-ns3, roce: store-and-forward (the ns-3 simulators);
     /// infiniband: cut-through (TCD authors' flit-level model); hpc: cut-through (reconstructed: the PFT paper does not say; what routers of
     /// such networks do); isolation: store-and-forward (reconstructed: the ICI paper does not
     /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: cut-through (product briefs: less
@@ -186,7 +188,7 @@ pub struct Switch {
     /// section II); the other profiles: 0 (their sources have none, or count it as delay of links).
     #[schemars(extend("x-maximum" = "1ms"))]
     pub latency: Quantity<Span>,
-    /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3: pfc (their sources); roce: pfc; infiniband:
+    /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3, conweave-ns3: pfc (their sources); roce: pfc; infiniband:
     /// credits (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric);
     /// hpc: credits (PFT paper, section III-A); edr, hdr, ndr, xdr: credits (InfiniBand specification); slingshot-like: credits (an
     /// idealisation).

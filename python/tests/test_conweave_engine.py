@@ -121,3 +121,9 @@ def test_every_flow_drop_and_pause_is_that_of_the_simulator(name: str, tmp_path:
         for time, ingress, egress, side, source, seq in wanted.drops
     ]
     assert pauses(results) == sorted((time - ORIGIN_NS, host, paused) for time, host, paused in wanted.pauses)
+
+
+def test_its_order_of_events_is_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
+    made = scenario(conweave_answers.folder("burst-exact/pfc-gbn-noecn"))
+    runs = [backwater.run(made, threads=threads, out=tmp_path / str(threads)) for threads in (1, 2)]
+    assert len({run.digest for run in runs}) == 1

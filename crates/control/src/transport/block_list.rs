@@ -1,4 +1,4 @@
-//! Requester of a queue pair with selective repeat as the ConWeave simulator has it: it walks, and skips what the first block says.
+//! Requester of a queue pair with selective repeat as the `ConWeave` simulator has it: it walks, and skips what the first block says.
 //!
 //! Reference: `conweave-project/conweave-ns3` (Song et al.: Network Load Balancing with In-network Reordering Support for RDMA, SIGCOMM
 //! 2023), whose rules were read off its answers; IRN (SIGCOMM 2018), which it sets out to follow.

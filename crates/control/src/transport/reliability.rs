@@ -34,7 +34,7 @@ pub enum Scoreboard {
     /// A bitmap: what is sent again is known packet by packet (IRN §3.1).
     Bitmap,
     /// A list of blocks, of which only the first one is skipped, so that what is in flight is sent again; any reply while something is
-    /// missing is a NACK. `after-nack` and `after-timeout` are not read. It is the ConWeave simulator's.
+    /// missing is a NACK. `after-nack` and `after-timeout` are not read. It is the `ConWeave` simulator's.
     BlockList,
 }
 

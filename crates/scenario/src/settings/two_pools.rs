@@ -14,7 +14,7 @@ pub struct TwoPools {
     /// What the egress queues share. auto: `switch.buffer` less `reserve` for each port and each of eight priorities (conweave-ns3).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub egress_pool: AutoOr<Bytes>,
-    /// What the ingress ports share. auto: the same, less `headroom` for each port. The ConWeave simulator takes 14 596 B off in place of
+    /// What the ingress ports share. auto: the same, less `headroom` for each port. The `ConWeave` simulator takes 14 596 B off in place of
     /// the last port's headroom; whoever wants that writes the number.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub ingress_pool: AutoOr<Bytes>,

@@ -239,7 +239,7 @@ impl World {
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
         let change = lanes::changing(spec, used);
         let classes = Classes::new(spec.switch.control_priority, used | isolated | change << 1);
-        let hosts = spec.network.hosts().len();
+        let (hosts, switch) = (spec.network.hosts().len(), &spec.switch);
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
         let number = |count: &mut Vec<u32>, host: u32| {
             let slot = &mut count[host as usize];
@@ -251,7 +251,6 @@ impl World {
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let (payload, firsts) = (spec.packet.payload.get() as u16, firsts(&flows));
         // A batch forwards by a flow's number: choices that go by queues must be made in the order of events.
-        let switch = &spec.switch;
         let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
         // What a queue may hold depends on all of them where they share a pool.
         let shares = matches!(switch.overflow, Overflow::Share { .. });

@@ -441,7 +441,7 @@ mod params {
         /// 100 Gbps: 5 Mbps for each 25 Gbps; `RPG_AI_RATE` is 5).
         #[schemars(extend("x-maximum" = "100Tbps"))]
         pub rate_ai: Quantity<Rate>,
-        /// Hyper increase. All profiles: 200 Mbps (authors' release; `run.py` at 100 Gbps).
+        /// Hyper increase. conweave-ns3: 100 Mbps; the other profiles: 200 Mbps (authors' release; `run.py` at 100 Gbps).
         #[schemars(extend("x-maximum" = "100Tbps"))]
         pub rate_hai: Quantity<Rate>,
         /// Whether every cut first sets the target to the current rate. authors, ideal, infiniband, isolation: true; hpcc-ns3, conweave-ns3,

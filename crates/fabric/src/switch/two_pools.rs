@@ -7,6 +7,7 @@
 //! Packets of the control priority are neither counted nor refused. Without PFC the same is refused, and nobody is told.
 use backwater_control::flow_control::{Decision, Refusal, TwoPools};
 use backwater_engine::Post;
+use backwater_units::Bytes;
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -38,7 +39,7 @@ pub(crate) struct Pooled {
     /// What all hold.
     total: u64,
     /// What all egress queues have of their pool.
-    pooled: u64,
+    taken: u64,
 }
 
 impl Pooled {
@@ -49,24 +50,24 @@ impl Pooled {
         let egress = world.buffer.saturating_sub(ports * PRIORITIES * reserve);
         let limits = TwoPools {
             buffer: world.buffer,
-            egress: spec.egress.map_or(egress, |bytes| bytes.get()),
-            ingress: spec.ingress.map_or(egress.saturating_sub(ports * headroom), |bytes| bytes.get()),
+            egress: spec.egress.map_or(egress, Bytes::get),
+            ingress: spec.ingress.map_or(egress.saturating_sub(ports * headroom), Bytes::get),
             egress_log_alpha: spec.egress_log_alpha,
             ingress_log_alpha: spec.ingress_log_alpha,
             reserve,
             headroom,
             hysteresis: spec.hysteresis.get(),
         };
-        Self { limits, ingress: vec![Ingress::default(); ports as usize * classes], total: 0, pooled: 0 }
+        Self { limits, ingress: vec![Ingress::default(); ports as usize * classes], total: 0, taken: 0 }
     }
 
     /// Books a packet for a queue of `queue` bytes.
     fn book(&mut self, at: usize, queue: u64, size: u32) -> Result<(), Refusal> {
         let it = &mut self.ingress[at];
         let held = (u64::from(it.held), u64::from(it.extra), self.total);
-        self.limits.admit((queue, self.pooled), held, size)?;
+        self.limits.admit((queue, self.taken), held, size)?;
         self.total += u64::from(size);
-        self.pooled += self.limits.pooled(queue + u64::from(size)) - self.limits.pooled(queue);
+        self.taken += self.limits.pooled(queue + u64::from(size)) - self.limits.pooled(queue);
         it.held += size;
         it.extra += self.limits.charge(self.total, size);
         Ok(())
@@ -76,7 +77,7 @@ impl Pooled {
     fn unbook(&mut self, at: usize, queue: u64, size: u32) {
         let it = &mut self.ingress[at];
         self.total -= u64::from(size);
-        self.pooled -= self.limits.pooled(queue + u64::from(size)) - self.limits.pooled(queue);
+        self.taken -= self.limits.pooled(queue + u64::from(size)) - self.limits.pooled(queue);
         it.held -= size;
         it.extra -= size.min(it.extra);
     }

@@ -88,7 +88,9 @@ def flows(results: Results, payload: int) -> list[tuple[int, ...]]:
 
 
 def drops(results: Results) -> list[tuple[int, int, str, int, int]]:
-    """Time, port at the side that lost it, which side that is, flow and first byte."""
+    """Of what the switch lost: time, port at the side that lost it, that side, flow, number of the packet."""
+    # Receivers that go back N discard what comes out of order: no drop of a switch.
+    of_switch = results.drops.filter(polars.col("reason") != "not-taken")
     at_ingress = ("headroom", "memory")
     return [
         (
@@ -98,7 +100,7 @@ def drops(results: Results) -> list[tuple[int, int, str, int, int]]:
             row["flow"],
             row["seq"],
         )
-        for row in results.drops.sort("time_ps", maintain_order=True).collect().iter_rows(named=True)
+        for row in of_switch.sort("time_ps", maintain_order=True).collect().iter_rows(named=True)
     ]
 
 

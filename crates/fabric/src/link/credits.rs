@@ -34,6 +34,8 @@ struct Lane {
     issued: VecDeque<(u64, u32)>,
     /// The packets on their way out, and those that have left since the last update.
     leaving: Vec<Leaving>,
+    /// The timer of the next update is set, if updates are regular.
+    armed: bool,
 }
 
 impl Lane {
@@ -138,6 +140,7 @@ impl Credits {
             receiver: CreditReceiver::new(*receives),
             issued: if keeps_issued { VecDeque::from([(0, *receives)]) } else { VecDeque::new() },
             leaving: Vec::new(),
+            armed: false,
         };
         let classes = usize::from(world.classes.count);
         let pool = CreditPool::new(ports.len() as u32, settings.units, window(node));
@@ -218,13 +221,17 @@ impl Credits {
     /// Frees what has left a lane completely by `now`; returns the end of the last of what has not.
     fn settle(&mut self, at: usize, now: u64) -> Option<u64> {
         let Lane { receiver, leaving, .. } = &mut self.lanes[at];
+        let mut last = None;
         leaving.retain(|packet| {
-            if packet.until <= now {
+            let stays = packet.until > now;
+            if stays {
+                last = last.max(Some(packet.until));
+            } else {
                 receiver.on_freed(packet.units);
             }
-            packet.until > now
+            stays
         });
-        leaving.iter().map(|packet| packet.until).max()
+        last
     }
 }
 
@@ -246,60 +253,73 @@ impl Ports {
         }
     }
 
-    /// A packet starts to leave by `port`; it came in by `ingress`, a port and a class, if from a link. Call it after the port was
-    /// occupied. What seldom happens is done at its end, by calls after which there is nothing to remember.
+    /// A packet of the node's own starts to leave by `port`. Call it after the port was occupied.
     #[inline]
-    pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet, ingress: Option<(u16, u8)>) {
+    pub(crate) fn spend_credit(&mut self, port: u16, packet: &Packet) {
+        let (class, at) = (packet.class, self.at(port, packet.class));
+        let credits = self.credits.as_deref_mut().expect("asked for only under credits");
+        if credits.govern(class) {
+            credits.lanes[at].sender.on_sent(credits.settings.unit.count(u32::from(packet.size)));
+            // That something was sent goes with the next regular update; it gives nobody credits.
+            if credits.periodic && !credits.lanes[at].armed {
+                self.tell_at(port, class, self.egress[port as usize].busy_until);
+            }
+        }
+    }
+
+    /// The same of one that came in by a port and class of a link. What seldom happens is done at the end, by calls after which there
+    /// is nothing to remember.
+    #[inline]
+    pub(crate) fn pass_credit_on(&mut self, port: u16, packet: &Packet, (ingress, came_in): (u16, u8)) {
         let class = packet.class;
-        let (at, from) = (self.at(port, class), ingress.map(|(ingress, came_in)| self.at(ingress, came_in)));
+        let (at, from) = (self.at(port, class), self.at(ingress, came_in));
         let credits = self.credits.as_deref_mut().expect("asked for only under credits");
         if !credits.govern(class) {
             return;
         }
-        let units = credits.units(packet.size);
-        let egress = &self.egress[port as usize];
-        let until = egress.busy_until;
-        // That something was sent goes with the next regular update; it gives nobody credits.
-        let mut tells = credits.periodic && egress.credit_armed & (1 << class) == 0;
-        if let (Some(from), Some((ingress, came_in))) = (from, ingress) {
-            let leaving = &mut credits.lanes[from].leaving;
-            if leaving.len() == leaving.capacity() {
-                return self.spend_after_growth(port, packet, (ingress, came_in));
-            }
-            leaving.push(Leaving { until, units });
-            tells |= self.egress[ingress as usize].credit_armed & (1 << came_in) == 0;
+        let units = credits.settings.unit.count(u32::from(packet.size));
+        let until = self.egress[port as usize].busy_until;
+        let lane = &mut credits.lanes[from];
+        if lane.leaving.len() == lane.leaving.capacity() {
+            return self.pass_on_after_growth(port, packet, (ingress, came_in));
         }
-        credits.lanes[at].sender.on_sent(units);
-        if tells {
-            self.tell_spent(port, class, ingress, until);
+        lane.leaving.push(Leaving { until, units });
+        let to_tell = !lane.armed;
+        let lane = &mut credits.lanes[at];
+        lane.sender.on_sent(units);
+        if credits.periodic {
+            if to_tell || !lane.armed {
+                self.tell_spent(port, class, (ingress, came_in), until);
+            }
+        } else {
+            self.set_timer(until, ingress, Purpose::Credit, u32::from(came_in));
         }
     }
 
     /// The same when one more packet is on its way out of a lane than ever before.
     #[cold]
     #[inline(never)]
-    fn spend_after_growth(&mut self, port: u16, packet: &Packet, ingress: (u16, u8)) {
+    fn pass_on_after_growth(&mut self, port: u16, packet: &Packet, ingress: (u16, u8)) {
         let from = self.at(ingress.0, ingress.1);
         self.owned_credits().lanes[from].leaving.reserve(1);
-        self.spend_credit(port, packet, Some(ingress));
+        self.pass_credit_on(port, packet, ingress);
     }
 
-    /// What was spent at `until`, or is free then, is to be told.
+    /// What is free at `until`, and that something was sent, is to be told, where no timer is set yet.
+    #[cold]
     #[inline(never)]
-    fn tell_spent(&mut self, port: u16, class: u8, ingress: Option<(u16, u8)>, until: u64) {
-        if let Some((ingress, came_in)) = ingress
-            && !self.is_armed(ingress, came_in)
-        {
+    fn tell_spent(&mut self, port: u16, class: u8, (ingress, came_in): (u16, u8), until: u64) {
+        if !self.is_armed(ingress, came_in) {
             self.tell_at(ingress, came_in, until);
         }
-        if self.owned_credits().periodic && !self.is_armed(port, class) {
+        if !self.is_armed(port, class) {
             self.tell_at(port, class, until);
         }
     }
 
     #[inline]
     fn is_armed(&self, port: u16, class: u8) -> bool {
-        self.egress[port as usize].credit_armed & (1 << class) != 0
+        self.credits.as_ref().is_some_and(|credits| credits.lanes[self.at(port, class)].armed)
     }
 
     /// A packet of a class under credits came in.
@@ -366,11 +386,10 @@ impl Ports {
     /// Something that the other end of `port` should know changes at `change`, which may lie ahead; its timer is not set yet.
     #[inline(never)]
     fn tell_at(&mut self, port: u16, class: u8, change: u64) {
+        let at = self.at(port, class);
         let credits = self.owned_credits();
         let due = credits.settings.returned.due(credits.phase[port as usize], Time::from_ps(change));
-        if credits.periodic {
-            self.egress[port as usize].credit_armed |= 1 << class;
-        }
+        credits.lanes[at].armed = credits.periodic;
         self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
     }
 
@@ -425,10 +444,11 @@ impl Ports {
 
     /// The timer of an update fired: it is to be sent as soon as the wire is free.
     pub(crate) fn credit_timer(&mut self, port: u16, class: u8, now: u64) {
-        let egress = &mut self.egress[port as usize];
-        egress.credit_due |= 1 << class;
-        egress.credit_armed &= !(1 << class);
-        if self.owned_credits().settings.unchanged {
+        self.egress[port as usize].credit_due |= 1 << class;
+        let at = self.at(port, class);
+        let credits = self.owned_credits();
+        credits.lanes[at].armed = false;
+        if credits.settings.unchanged {
             self.tell_at(port, class, now + 1);
         }
     }

@@ -36,8 +36,6 @@ pub(crate) struct Egress {
     pub(super) pfc_resume: u8,
     /// Classes of which a credit update is to be sent upstream.
     pub(super) credit_due: u8,
-    /// Classes whose next credit update has its timer set.
-    pub(super) credit_armed: u8,
     /// Class served last, for round robin.
     pub(super) turn: u8,
     /// Times on the wire are cut to whole nanoseconds.
@@ -62,7 +60,6 @@ impl Egress {
             pfc_pause: 0,
             pfc_resume: 0,
             credit_due: 0,
-            credit_armed: 0,
             turn: 0,
             cut_to_ns: false,
         }

@@ -142,13 +142,68 @@ pub(crate) enum Purpose {
     Retry,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Timers are ordered by time, rank, purpose and argument: by all of it as one number, which takes a third of the instructions.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Timer {
     pub(crate) time: u64,
-    rank: u16,
-    pub(crate) purpose: Purpose,
     pub(crate) argument: u32,
+    pub(crate) purpose: Purpose,
+    zero: u8,
+    rank: u16,
 }
+
+impl Timer {
+    #[inline]
+    fn key(&self) -> u128 {
+        // In the order of the fields in memory, so that all but the time is one load.
+        let rest = u64::from(self.argument)
+            | (self.purpose as u64) << 32
+            | u64::from(self.zero) << 40
+            | u64::from(self.rank) << 48;
+        u128::from(self.time) << 64 | u128::from(rest)
+    }
+}
+
+impl Ord for Timer {
+    #[inline]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Timer {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+    // What the heap asks.
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        self.key() <= other.key()
+    }
+    #[inline]
+    fn gt(&self, other: &Self) -> bool {
+        self.key() > other.key()
+    }
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        self.key() >= other.key()
+    }
+}
+
+impl PartialEq for Timer {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Timer {}
 
 /// Ports of a node and its bookkeeping.
 #[derive(Clone)]
@@ -192,6 +247,26 @@ pub(crate) const LONGEST_RUN: u64 = 1 << (64 - RANK_BITS);
 #[inline]
 const fn wake_key(time: u64, rank: u16) -> u64 {
     if time < LONGEST_RUN { time << RANK_BITS | rank as u64 } else { NO_WAKE }
+}
+
+/// The least of the wakes of a node. By fours: the loop over all is made of vector instructions, which take three times as many to compare
+/// words without sign.
+#[inline]
+fn least(wakes: &[u64]) -> u64 {
+    if let [only] = *wakes {
+        return only;
+    }
+    let (fours, rest) = wakes.as_chunks::<4>();
+    let mut least = match *rest {
+        [] => NO_WAKE,
+        [a] => a,
+        [a, b] => a.min(b),
+        [a, b, c, ..] => a.min(b).min(c),
+    };
+    for &[a, b, c, d] in fours {
+        least = least.min(a.min(b).min(c.min(d)));
+    }
+    least
 }
 
 /// Whether a queue is so short, and what the detector has seen so settled, that it need not be shown what leaves.
@@ -457,7 +532,7 @@ impl Ports {
 
     pub(crate) fn set_timer(&mut self, time: u64, port: u16, purpose: Purpose, argument: u32) {
         let rank = self.ties.rank(port);
-        self.timers.push(Reverse(Timer { time, rank, purpose, argument }));
+        self.timers.push(Reverse(Timer { time, argument, purpose, zero: 0, rank }));
         self.next = self.next.min(Key::new(time, Class::Timer, rank));
     }
 
@@ -471,8 +546,7 @@ impl Ports {
     /// Finds the next local event anew.
     #[inline]
     pub(crate) fn refresh(&mut self) {
-        let wake = self.wakes.iter().fold(NO_WAKE, |least, wake| least.min(*wake));
-        let wake = match wake {
+        let wake = match least(&self.wakes) {
             NO_WAKE => Key::NEVER,
             wake => Key::new(wake >> RANK_BITS, Class::Wake, (wake & ((1 << RANK_BITS) - 1)) as u16),
         };
@@ -763,5 +837,37 @@ impl Ports {
     pub(crate) fn fail<P: Post<Packet>>(&mut self, time: u64, port: u16, what: What, cx: &mut Ctx<'_, P>) {
         self.breach.get_or_insert(Breach { time, node: self.node, port, what });
         cx.post.fail();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_wake_is_found_wherever_it_stands() {
+        for count in 0..14 {
+            for at in 0..count {
+                let wakes: Vec<u64> = (0..count).map(|i| if i == at { 7 } else { 8 + i as u64 }).collect();
+                assert_eq!(least(&wakes), 7, "{at} of {count}");
+            }
+        }
+        assert_eq!(least(&[]), NO_WAKE);
+        assert_eq!(least(&[NO_WAKE; 9]), NO_WAKE);
+    }
+
+    #[test]
+    fn timers_are_ordered_by_time_then_rank_then_purpose_then_argument() {
+        let timer = |time, rank, purpose, argument| Timer { time, argument, purpose, zero: 0, rank };
+        let (low, high) = (Purpose::PauseExpiry, Purpose::Retry);
+        let ordered = [
+            timer(1, 1023, high, u32::MAX),
+            timer(2, 0, high, u32::MAX),
+            timer(2, 1, low, u32::MAX),
+            timer(2, 1, high, 0),
+            timer(2, 1, high, 1),
+        ];
+        assert!(ordered.is_sorted_by(|a, b| a < b && b > a && a != b));
+        assert_eq!(size_of::<Timer>(), 16);
     }
 }

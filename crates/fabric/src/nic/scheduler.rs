@@ -172,7 +172,7 @@ impl Host {
                 self.count_sent(&packet);
                 self.ports.inject(&packet, cx);
                 if self.ports.has_credits() {
-                    self.ports.spend_credit(NIC, &packet, None);
+                    self.ports.spend_credit(NIC, &packet);
                 }
             }
             Source::QueuePair(pair) => self.send_data(offer.class, offer.since, pair, cx),
@@ -280,7 +280,7 @@ impl Host {
         self.count_sent(&packet);
         self.ports.inject(&packet, cx);
         if self.ports.has_credits() {
-            self.ports.spend_credit(NIC, &packet, None);
+            self.ports.spend_credit(NIC, &packet);
         }
     }
 

@@ -93,7 +93,7 @@ impl Host {
         self.count_sent(&packet);
         self.ports.inject(&packet, cx);
         if self.ports.has_credits() {
-            self.ports.spend_credit(NIC, &packet, None);
+            self.ports.spend_credit(NIC, &packet);
         }
         self.arm(slot, cx.now, cx.world);
         let allowance = self.transports.puts().and_then(|puts| puts.allows(slot).allowance);

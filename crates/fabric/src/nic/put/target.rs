@@ -142,7 +142,7 @@ impl Host {
         self.count_sent(&packet);
         self.ports.inject(&packet, cx);
         if self.ports.has_credits() {
-            self.ports.spend_credit(NIC, &packet, None);
+            self.ports.spend_credit(NIC, &packet);
         }
         let (event, value) = (event_of(frame), queue.0.cast_signed());
         let note = Note { slot, flow: stream.flow, seq: frame.seq, event, bytes: 0, value };

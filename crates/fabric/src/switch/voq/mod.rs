@@ -329,7 +329,7 @@ impl<O: Order> Voq<O> {
         }
         if chassis.ports.has_credits() {
             let came_in = chassis.came_in(packet, cx.world);
-            chassis.ports.spend_credit(out, packet, Some((packet.port, came_in)));
+            chassis.ports.pass_credit_on(out, packet, (packet.port, came_in));
         }
     }
 

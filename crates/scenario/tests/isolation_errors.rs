@@ -51,7 +51,7 @@ fn what_does_not_go_together_with_a_crossbar_says_what_does() {
     );
     refused(
         "switch.queueing=crosspoint",
-        &["\"crosspoint\" is not known", "output, voq, oldest-first, input, shared, combined"],
+        &["\"crosspoint\" is not known", "output, voq, oldest-first, input, shared, two-pools, combined"],
     );
 }
 

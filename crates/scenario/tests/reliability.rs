@@ -1,5 +1,5 @@
 //! Queue pairs that send again what is lost, as people write them.
-use crate::common::{Said, report, says, small, valid};
+use crate::common::{Said, report, root, says, small, valid};
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{Clock, Queueing, ReliableSpec, Repeat, Spec};
 use backwater_units::Span;
@@ -77,8 +77,10 @@ fn messages_that_share_a_queue_pair_are_sent_again_and_those_of_ranks_are_not() 
     let spec = valid(&lossy(loops), &room).build();
     assert!(spec.flows.iter().all(|flow| flow.connection == 0), "one queue pair");
     assert!(spec.pairs[usize::from(spec.pair_of[0])].reliable.is_some());
-    let ranks = "[[traffic]]\nname = \"sum\"\nkind = \"collective\"\nop = \"all-reduce\"\nsize = \"1MB\"\n";
-    says(&report(&lossy(ranks), &room), &["traffic.sum", "whose queue pairs carry messages of ranks"]);
+    let ranks = "[[traffic]]\nname = \"halo\"\nkind = \"program\"\nfile = \"HALO\"\n";
+    let ranks = ranks.replace("HALO", &root().join("scenarios/programs/halo.program").display().to_string());
+    let room = [room[0], "topology.hosts=16"];
+    says(&report(&lossy(&ranks), &room), &["traffic.halo", "whose queue pairs carry messages of ranks"]);
 }
 
 #[test]

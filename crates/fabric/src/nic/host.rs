@@ -106,7 +106,11 @@ impl Node for Host {
         in_order(self, arrivals, window, keys, world, post);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: with a second caller, by the clock of ns-3, the call costs 31 instructions a hop"
+    )]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         let cx = &mut Ctx { now: packet.time, world, post };
         self.sample_until(cx);

@@ -51,7 +51,11 @@ pub(crate) struct Switch {
 impl Node for Switch {
     node_of_ports!(chassis.ports);
 
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "measured: with a second caller, by the clock of ns-3, the call costs 31 instructions a hop"
+    )]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         // A context for each of those who need one: the packets that pass need none, and it is in memory.
         self.chassis.ports.sample_until(&mut Ctx { now: packet.time, world, post });

@@ -52,7 +52,7 @@ def test_the_page_of_lossless_fabrics_says_what_its_scenario_does(tmp_path: Path
     for seed in (3, 5):
         scenario.read((*scheme.overrides, f"run.seed={seed}")).run(tmp_path / str(seed))
         run = Results(tmp_path / str(seed))
-        drops = run.ports.select(pl.col("dropped_packets").sum()).collect().item()
+        drops = measures.drops(run)
         rows = {row["traffic"]: row for row in measures.of_traffic(run, named("p99_slowdown timeouts")).to_dicts()}
         resent = run.flows.select(pl.col("resent_packets").sum()).collect().item()
         found[seed] = (

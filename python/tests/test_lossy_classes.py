@@ -59,10 +59,10 @@ def test_what_is_sent_is_delivered_dropped_or_came_twice(run: Results) -> None:
     assert set(drops["priority"]) == {1}
     assert set(drops["reason"]) == {"pool"}
     for (_,), of in flows.group_by("traffic"):
-        sent = 100 * of.height + of["resent_packets"].sum()
+        sent = 100 * of.height + int(of["resent_packets"].sum())
         lost = drops.filter(pl.col("data"), pl.col("flow").is_in(of["flow"].to_list())).height
-        twice, refused = of["duplicate_packets"].sum(), of["dropped_packets"].sum()
-        assert sent == of["packets"].sum() + lost + twice + refused
+        twice, refused = int(of["duplicate_packets"].sum()), int(of["dropped_packets"].sum())
+        assert sent == int(of["packets"].sum()) + lost + twice + refused
     assert flows.filter(pl.col("traffic") == "storage")["resent_packets"].sum() == 0
 
 

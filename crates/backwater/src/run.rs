@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::functions::{self, UserFunctions};
 use crate::results::{self, FinalRecords, Results};
 use crate::{estimate, jobs, tables};
-use backwater_fabric::{Control, Kind, Looks, Records, Simulation, Spec, Totals, Violation};
+use backwater_fabric::{Change, Control, Kind, Looks, Records, Simulation, Spec, Totals, Violation};
 use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
 use backwater_units::Time;
@@ -269,7 +269,13 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
         (0..count).map(|node| network.ports(node).iter().map(|port| port.peer).collect()).collect();
     let of_flows = spec.flows.iter().map(|flow| flow.group).collect();
     let slow = spec.endpoints.iter().zip(network.hosts()).filter(|(endpoint, _)| endpoint.is_some());
-    let slow: Vec<u32> = slow.map(|(_, host)| *host).collect();
+    let mut slow: Vec<u32> = slow.map(|(_, host)| *host).collect();
+    // What sends PAUSE without end holds others as a slow host does.
+    for change in spec.faults.changes.iter().filter(|change| matches!(change.what, Change::Storm(_))) {
+        if !slow.contains(&change.node) {
+            slow.push(change.node);
+        }
+    }
     let programs = &spec.programs;
     let ranks = programs.ranks.iter().map(|rank| (rank.group, rank.role)).collect();
     Names::new(nodes, &peers, traffic, of_flows)

@@ -12,7 +12,7 @@ from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
-from backwater.results.measures import end_ps, has_puts
+from backwater.results.measures import drops, end_ps, has_puts
 from backwater.scenario import senders
 
 #: From when until when, in picoseconds.
@@ -156,9 +156,11 @@ def numbers(results: Results, window: Window | None = None) -> Values:
         found |= _of_streams(results, window) if results.has("streams") else {}
         if window is None:
             found |= _of_flows(results) | found
-            found["switch_drops"] = _number(results.ports.select(pl.col("dropped_packets").sum()).collect().item())
+            found["switch_drops"] = drops(results)
         elif results.has("drops"):
-            inside = pl.col("time_ps").is_between(*window, closed="left")
+            inside = pl.col("time_ps").is_between(*window, closed="left") & (
+                pl.col("reason").cast(pl.String) != "not-taken"
+            )
             found["switch_drops"] = _number(results.drops.filter(inside).select(pl.len()).collect().item())
     if results.has("endpoints"):
         queue = _within(results.endpoints, window).select(pl.col("peak_bytes").max(), pl.col("holding_ps").sum())

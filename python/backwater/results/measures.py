@@ -265,7 +265,10 @@ def hosts(results: Results) -> list[int]:
 
 
 def drops(results: Results) -> int:
-    """Packets that switches, links and faults dropped."""
+    """Packets that switches, links and faults dropped; not what receivers did not take."""
+    if results.has("drop_counts"):
+        lost = results.drop_counts.filter(pl.col("reason").cast(pl.String) != "not-taken")
+        return int(lost.select(pl.col("packets").sum()).collect().item())
     return int(results.ports.select(pl.col("dropped_packets").sum()).collect().item())
 
 

@@ -495,6 +495,7 @@ mod params {
                     min_rate: cc.min_rate.0,
                     clamp_target: self.clamp_target,
                     on_ue: self.on_ue,
+                    cnps_first: false,
                 }),
             }
         }

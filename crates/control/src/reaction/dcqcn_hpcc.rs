@@ -27,8 +27,7 @@
 //! Known deviations: the mean of Rc and Rt is rounded up by a bit/s, so that Rc reaches line rate and the increase
 //! timer can rest. An increase due together with a check comes first, as it does in the simulator if the rate timer is
 //! the longer one. The periodic checks are evaluated only when a CNP or a cut needs them, α in closed form. A CNP at
-//! the very instant at which a slot ends counts for it, and at that of a decrease check for the next one: in the simulator it has been
-//! under way for longer than the slot lasts, and for less than the time between checks.
+//! the very instant of a check or of a slot's end counts for the next one, unless `cnps_first`.
 use backwater_units::{Rate, Span, Time};
 
 use super::{Controller, OnUe, Pacer, power};
@@ -62,6 +61,9 @@ pub struct DcqcnHpccConfig {
     pub clamp_target: bool,
     /// Reaction to UE.
     pub on_ue: OnUe,
+    /// A CNP at the very instant at which a slot ends counts for it: where times are whole nanoseconds the two often coincide, and ns-3 runs
+    /// what it scheduled first. A CNP is under way for longer than a slot of 1 µs lasts.
+    pub cnps_first: bool,
 }
 
 impl DcqcnHpccConfig {
@@ -83,6 +85,7 @@ impl DcqcnHpccConfig {
             min_rate: Rate::from_gbps(1),
             clamp_target: false,
             on_ue: OnUe::TimerHold,
+            cnps_first: false,
         }
     }
 
@@ -213,7 +216,7 @@ impl DcqcnHpcc {
             self.slot_end = now.saturating_add(config.alpha_timer);
             self.target = self.rate();
         } else {
-            self.close_slots(config, Time::from_ps(now.as_ps().saturating_sub(1)));
+            self.close_slots(config, Time::from_ps(now.as_ps().saturating_sub(u64::from(config.cnps_first))));
             self.cnp_in_slot = true;
         }
         if self.check == Time::MAX {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use backwater_control::ConfigError;
 use backwater_control::notify::NotifyConfig;
+use backwater_control::reaction::ReactionConfig;
 use backwater_control::reaction::settings::{Pacing, PathFacts, Segments, WindowCounts};
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Routes};
@@ -12,7 +13,7 @@ use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, is_put, reliability, user, windows};
 use crate::document::{Step, at};
-use crate::settings::{CcKind, CcSettings, Kinds, OnUe, Settings, Variant};
+use crate::settings::{CcKind, CcSettings, Clock, Kinds, OnUe, Settings, Variant};
 
 /// The kinds of queue pairs, and which of them each traffic entry has.
 pub(super) struct Pairs {
@@ -145,7 +146,10 @@ fn wanting(kind: CcKind, why: (&'static str, &'static str), place: &[Step]) -> (
 /// The queue pairs of a `[cc]` that stands at `place`.
 fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fabric<'_>) -> Option<PairSpec> {
     let settings = context.settings;
-    let (reaction, wants) = (cc.resolve(&|| fabric.facts(settings)), cc.wants());
+    let (mut reaction, wants) = (cc.resolve(&|| fabric.facts(settings)), cc.wants());
+    if let ReactionConfig::DcqcnHpcc(config) = &mut reaction {
+        config.cnps_first = settings.run.clock == Clock::Ns3;
+    }
     if let Err(error) = reaction.validate(super::mtu(settings).get() as u32) {
         let shared = cc.kind.reads(error.parameter);
         context.refuse(&if shared { place.to_vec() } else { below(place, cc.kind.word()) }, &error);

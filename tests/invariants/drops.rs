@@ -82,7 +82,9 @@ fn mixed(hosts: u32, flows: Vec<Flow>, pool: LossyPool, lossless: bool) -> Spec 
         buffer,
     };
     for ports in &mut pfc.thresholds {
-        ports.iter_mut().for_each(|threshold| *threshold = of_switch);
+        for threshold in ports {
+            *threshold = of_switch;
+        }
     }
     spec.switch.overflow = Overflow::Share { pool, lossless };
     spec
@@ -93,7 +95,9 @@ fn a_lossy_queue_takes_its_share_of_the_pool_and_a_lossless_one_beside_it_loses_
     // With alpha = 1 a packet is taken while q + 1 ≤ 40 − q, counted in packets: up to 20 wait, of a pool of 40. As before, with
     // 8 bursts of priority 2 into one port: 50 of 80 are lost. The bursts of priority 3 go to a port of their own and are paused.
     let mut flows = bursts(&(1..9).map(|src| (src, 0)).collect::<Vec<_>>());
-    flows.iter_mut().for_each(|flow| flow.priority = 2);
+    for flow in &mut flows {
+        flow.priority = 2;
+    }
     let guarded = bursts(&(10..18).map(|src| (src, 9)).collect::<Vec<_>>());
     flows.extend(guarded);
     let pool = LossyPool { bytes: 40 * PACKET, log_alpha: 0 };
@@ -111,7 +115,9 @@ fn a_pool_that_is_full_takes_nothing_though_each_queue_is_within_its_share() {
     // alpha = 8: q + 1 ≤ 8 (6 − q), so that one queue alone may hold 6 of 6. 4 sources for one port: 3 wait after the first round,
     // and 6 after the second. The third finds 5 and brings 4: 3 are lost; so do the seven that follow.
     let mut flows = bursts(&[(1, 0), (2, 0), (3, 0), (4, 0)]);
-    flows.iter_mut().for_each(|flow| flow.priority = 2);
+    for flow in &mut flows {
+        flow.priority = 2;
+    }
     let pool = LossyPool { bytes: 6 * PACKET, log_alpha: 3 };
     let outcome = complete(mixed(5, flows, pool, false), FAST);
     let drops = &outcome.records.drops;

@@ -867,7 +867,8 @@ mod tests {
             timer(2, 1, high, 0),
             timer(2, 1, high, 1),
         ];
-        assert!(ordered.is_sorted_by(|a, b| a < b && b > a && a != b));
+        assert!(ordered.is_sorted_by(|a, b| a < b));
+        assert!(ordered.iter().rev().is_sorted_by(|a, b| a > b));
         assert_eq!(size_of::<Timer>(), 16);
     }
 }

@@ -295,6 +295,8 @@ def test_a_key_of_which_another_value_would_be_needed_is_not_called_the_same(tmp
         ("RATE_BOUND 0", "is not carried over: senders have no pace there"),
         ("RATE_BOUND 1", "so it is here"),
         ("L2_ACK_INTERVAL 256", "says nothing there"),
+        ("L2_ACK_INTERVAL 5000", "the packets before byte 5000 of a flow have no ACK but at whole chunks"),
+        ("L2_ACK_INTERVAL 0", "there no flow ever counts as finished"),
         ("MULTI_RATE 1", "are for HPCC (CC_MODE 3)"),
         ("VAR_WIN 1", "is not carried over"),
         ("VAR_WIN 1\nHAS_WIN 0", "HAS_WIN 0 is none"),
@@ -327,6 +329,8 @@ def test_errors_and_a_link_that_goes_down_become_faults_and_queue_pairs_go_back_
     assert said["fault"][3]["at"] in ("5ms", "5000us")
     assert said["transport"]["reliability"] == "go-back-n"
     assert said["transport"]["go-back-n"]["nack-interval"] == "500us"
+    # It has no timer: nothing goes on within its run of 4 s.
+    assert said["transport"]["go-back-n"]["timeout"] == "10s"
     # 100 packets of each flow, of which a quarter is lost on the last link and sent again.
     flows = run.flows.collect()
     assert flows["resent_packets"].sum() > 30

@@ -11,6 +11,8 @@ from backwater.io.importing.hpcc_config import Config
 
 #: Flows of that simulator's generators start at 2 s.
 _ORIGIN_S = 2.0
+#: Bytes of a packet if `PACKET_PAYLOAD_SIZE` is not given.
+_PAYLOAD = 1000.0
 
 #: CC_MODE and our word for it.
 _MODES = {1: "dcqcn", 3: "hpcc", 7: "timely", 8: "dctcp"}
@@ -51,7 +53,6 @@ _REASONS = {
     "ENABLE_TRACE": _RECORDS,
     "L2_CHUNK_SIZE": "are for packets that are lost, and none is here",
     "L2_BACK_TO_ZERO": "are for packets that are lost, and none is here",
-    "L2_ACK_INTERVAL": "says nothing there: each packet has an ACK, as here (ack.every = 1)",
 }
 #: Keys that only some controllers there read, and why they say nothing to the others.
 _OF_OTHERS = {
@@ -112,7 +113,9 @@ def _left(config: Config) -> list[str]:
             continue
         told = f"{key} {' '.join(value.words)} (line {value.line})"
         reasons = _REASONS | _OF_OTHERS | (dict.fromkeys(_OF_WINDOWS, _NO_WINDOW) if without_windows else {})
-        if key in reasons:
+        if key == "L2_ACK_INTERVAL":
+            notes.append(f"{told} {_acks(config)}")
+        elif key in reasons:
             together.setdefault(reasons[key], []).append(told)
         elif key == "LINK_DOWN" and value.words[0].strip("0.") == "":
             notes.append(f"{told}: so it is here: no link goes down")
@@ -122,6 +125,20 @@ def _left(config: Config) -> list[str]:
             missed = f": {_MISSED[key]}" if key in _MISSED else ""
             notes.append(f"{told} is not carried over{missed}")
     return [*notes, *(f"{', '.join(keys)} {why}" for why, keys in together.items())]
+
+
+def _acks(config: Config) -> str:
+    """What `L2_ACK_INTERVAL` does there: packets that begin below so many bytes of a flow have no ACK."""
+    interval = config.number("L2_ACK_INTERVAL") or 0.0
+    if not interval:
+        return "is not carried over: each packet has an ACK, as there; but there no flow ever counts as finished"
+    payload = config.number("PACKET_PAYLOAD_SIZE") or _PAYLOAD
+    if interval <= payload:
+        return "says nothing there: each packet has an ACK, as here (ack.every = 1)"
+    return (
+        f"is not carried over: there the packets before byte {interval:g} of a flow have no ACK but at whole chunks"
+        " (L2_CHUNK_SIZE), and a flow that ends before it may never finish; here each packet has one"
+    )
 
 
 def _run(config: Config) -> list[str]:

@@ -88,3 +88,18 @@ def test_incasts_end_when_they_do_there_but_for_those_that_are_named(name: str, 
         max(theirs), rel=LAST
     )
     assert within == (name not in BEYOND)
+
+
+@pytest.mark.parametrize("name", [*sorted(BEYOND), "incast8/nopfc-irn-600k"])
+def test_its_one_run_is_within_the_spread_of_a_hundred_seeds(name: str, tmp_path: Path) -> None:
+    # Those that are named, and the one whose mean lies furthest away. Written after their spread was seen.
+    folder = conweave_answers.folder(name)
+    made = scenario(folder)
+    del made["switch"]["detector"]
+    made["probe"] = {"blame": False}
+    theirs = [float(row[6]) for row in conweave_answers.numbers(folder / "fct.txt")]
+    ours = [fcts(made, seed, tmp_path / str(seed)) for seed in range(1, 101)]
+    means = [mean(run) for run in ours]
+    lasts = [max(run) for run in ours]
+    assert min(means) < mean(theirs) < max(means)
+    assert min(lasts) < max(theirs) < max(lasts)

@@ -56,7 +56,7 @@ impl Check<'_> {
         match (&node.value, view.text("x-quantity")) {
             (Value::Text(text), Some(unit)) => self.quantity(node, view, name, (unit, text)),
             (_, Some(unit)) => {
-                self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit)), &[]);
+                self.wrong_type(node, name, &format!("{} in quotes", quantity_kind(unit)), &[], "");
             }
             (Value::Text(_), None) if !view.words().is_empty() => self.word(node, &view.words(), name),
             (Value::Table(_), None) if view.allows("object") => self.table(node, view, name),
@@ -80,11 +80,15 @@ impl Check<'_> {
                     );
                 }
             }
-            _ => self.wrong_type(node, name, wanted(view), &Rules::kind_names(view)),
+            _ => {
+                let wanted = wanted(view);
+                let such = if wanted == "a list" { format!(" in brackets; {}", help_of(view)) } else { String::new() };
+                self.wrong_type(node, name, wanted, &Rules::kind_names(view), &such);
+            }
         }
     }
 
-    fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str, kinds: &[&str]) {
+    fn wrong_type(&mut self, node: &Node, name: &str, wanted: &str, kinds: &[&str], such: &str) {
         if let Some(new) = node.text().and_then(|word| hints::retired(&self.rules.words, name, word)) {
             let message = format!("{name} = {} is not known", node.shown());
             let fix = format!("write {new}");
@@ -92,7 +96,7 @@ impl Check<'_> {
         }
         let message = format!("{name} = {} is {}, expected {wanted}", node.shown(), node.kind());
         let help = match kinds {
-            [] => format!("write {name} as {wanted}"),
+            [] => format!("write {name} as {wanted}{such}"),
             kinds => format!("write {name} = {{ kind = \"…\" }} with one of {}", kinds.join(", ")),
         };
         self.report(node, Code::WrongType, message, (format!("expected {wanted}"), help));
@@ -221,7 +225,7 @@ impl Check<'_> {
                     let name = format!("{name}.kind");
                     match kind.text() {
                         Some(_) => self.word(kind, &kinds, &name),
-                        None => self.wrong_type(kind, &name, "a text", &[]),
+                        None => self.wrong_type(kind, &name, "a text", &[], ""),
                     }
                     return; // without its kind nothing is known about the other keys
                 }

@@ -47,8 +47,16 @@ fn a_thing_cannot_fail_twice_at_a_time() {
                  [[fault]]\nkind = \"switch-down\"\nswitch = \"spine0\"\nat = \"25us\"";
     says(
         &report(&fault(twice), &[]),
-        &["the link leaf0-spine0 is down twice at a time: by fault 0 and by fault 1"],
+        &["the link leaf0-spine0 is down twice at a time: by fault 0 and by fault 1, from 25us to 30us"],
     );
+    let often = "kind = \"link-down\"\nlink = [\"leaf0\", \"spine0\"]\nat = \"20us\"\nfor = \"10us\"\n\
+                 every = \"5us\"\ntimes = 2";
+    says(
+        &report(&fault(often), &[]),
+        &["by fault 0 and by its next turn, from 25us to 30us", "lower for, or raise every"],
+    );
+    let text = "kind = \"link-down\"\nlink = \"leaf0->spine0\"\nat = \"20us\"";
+    says(&report(&fault(text), &[]), &["as a list in brackets", "The two nodes that it joins"]);
 }
 
 #[test]

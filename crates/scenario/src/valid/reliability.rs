@@ -151,7 +151,7 @@ fn timers(context: &mut Context<'_>, kind: ReliabilityKind, facts: &PathFacts, i
             let key = format!("transport.{}.{key}", kind.word());
             let message = format!(
                 "{key} = {}: an unloaded round trip of traffic.{name} takes {}, so each packet is sent again before its \
-                 ACK can be back",
+                 ACK can be back; raise it above that",
                 Quantity(time),
                 facts.rtt
             );

@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_fabric::{Change, FaultChange};
 use backwater_topology::{Network, Routes, Routing};
-use backwater_units::{Rate, Time};
+use backwater_units::{Rate, Span, Time};
 
 use super::directions;
 use crate::document::at;
+use crate::quantity::Quantity;
 use crate::settings;
 use crate::valid::Context;
 
@@ -173,14 +174,29 @@ fn link_slow(network: &Network, link: u32) -> String {
     format!("the link {}-{} is slow", network.name(ends.a), network.name(ends.b))
 }
 
+fn at(time: Time) -> Quantity<Span> {
+    Quantity(time - Time::ZERO)
+}
+
 /// Reports the first two of a thing that overlap.
 fn twice(context: &mut Context<'_>, mut all: Vec<(u32, During, u16)>, what: impl Fn(u32) -> String) {
     all.sort_unstable();
     for pair in all.windows(2) {
-        let [(one, (_, until), first), (other, (from, _), second)] = pair else { continue };
+        let [(one, (_, until), first), (other, (from, end), second)] = pair else { continue };
         if one == other && from <= until {
-            let message = format!("{} twice at a time: by fault {first} and by fault {second}", what(*one));
-            let help = "let the second begin after the first has ended (faults are counted from 0)";
+            let both = until.min(end);
+            let when = match *both {
+                _ if from == both => format!("at {}", at(*from)),
+                Time::MAX => format!("from {} on", at(*from)),
+                _ => format!("from {} to {}", at(*from), at(*both)),
+            };
+            let (message, help) = if first == second {
+                let message = format!("{} twice at a time: by fault {first} and by its next turn, {when}", what(*one));
+                (message, "let each turn end before the next one begins: lower for, or raise every")
+            } else {
+                let message = format!("{} twice at a time: by fault {first} and by fault {second}, {when}", what(*one));
+                (message, "let the second begin after the first has ended (faults are counted from 0)")
+            };
             context.report(&at!["fault", usize::from(*second)], message, "overlaps", help);
             return;
         }

@@ -83,3 +83,41 @@ fn what_a_class_does_not_use_the_other_gets() {
     let arrived = outcome.records.arrived.len() as u64;
     assert!((LINK - 13..=LINK - 10).contains(&arrived), "{arrived}");
 }
+
+#[test]
+fn a_strict_class_waits_for_one_packet_of_the_others_at_most() {
+    // Of 300 packets each 200 ns; the first one needs 2 us and two packet times, and may meet one that is leaving.
+    let spec = two([300, u64::MAX], [1, 1, 1, 0, 1, 1, 1, 1]);
+    let outcome = run_until(spec, us(1000));
+    let finish = outcome.flows.iter().find(|flow| flow.group == 0).expect("the strict flow").finish;
+    let alone = us(2) + Span::from_ns(200) * 301;
+    assert!((alone..=alone + Span::from_ns(200)).contains(&finish), "{finish}");
+}
+
+#[test]
+fn what_a_strict_class_leaves_the_others_share_by_their_weights() {
+    let send = |src: u32| Flow {
+        group: 0,
+        ..flow_of_priority(4 - src as u8, src, 0, u64::MAX, Time::ZERO, Pacing::LineRate)
+    };
+    let mut flows = vec![send(1), Flow { group: 1, ..send(2) }];
+    // A packet of priority 4 each 800 ns: a quarter of the link.
+    flows.extend((0..1500).map(|n| Flow {
+        group: 2,
+        ..flow_of_priority(4, 3, 0, PACKET, Time::from_ps(n * 800_000), Pacing::LineRate)
+    }));
+    flows.sort_by_key(|flow| flow.start);
+    let network = generate::star(4, Rate::from_gbps(40), Span::from_us(1)).expect("a star");
+    let mut spec = ideal(network, flows);
+    spec.switch.arbiter = Arbiter::Deficit { weights: [1, 1, 40, 60, 0, 1, 1, 1] };
+    spec.probe.packets = vec![true; 3];
+    let outcome = run_until(spec, us(1100));
+    let mut bytes = [0_u64; 3];
+    let counted = outcome.records.arrived.iter().filter(|it| it.time >= us(100) && it.time < us(1100));
+    counted.for_each(|packet| bytes[usize::from(outcome.flows[packet.flow as usize].group)] += PACKET);
+    assert!(bytes[2].abs_diff(LINK * PACKET / 4) <= PACKET, "{}", bytes[2]);
+    let left = LINK * PACKET * 3 / 4;
+    for (bytes, part) in bytes.iter().zip([60, 40]) {
+        assert!(bytes.abs_diff(left * part / 100) <= 4096 + 100 + 2 * PACKET, "{bytes} of {left} for {part}");
+    }
+}

@@ -200,7 +200,7 @@ pub enum Arbiter {
     },
     /// Deficit round robin in proportion to the weights, in bytes.
     Deficit {
-        /// Weight of each priority, at least 1 for those in use.
+        /// Weight of each priority. Those of weight 0 go strictly before the others, the highest first; with output queueing alone.
         weights: [u16; 8],
     },
 }

@@ -114,11 +114,39 @@ fn shares_are_those_of_all_priorities_with_traffic() {
     };
     wrong(
         "[{priority=3,weight=60}]",
-        &["priority 1 carries traffic.rest but is not in switch.shares", "weight = 10"],
+        &[
+            "priority 1 carries traffic.rest but is neither in switch.shares nor in switch.strict",
+            "weight = 10",
+        ],
     );
-    wrong("[{priority=3,weight=6},{priority=3,weight=4}]", &["switch.shares names priority 3 twice"]);
+    wrong(
+        "[{priority=3,weight=6},{priority=3,weight=4}]",
+        &["switch.shares names priority 3, which has its place already"],
+    );
     wrong("[{priority=7,weight=6}]", &["switch.shares names 7, the control priority"]);
     wrong("[{priority=3,weight=0}]", &["weight", "1 to 100"]);
     let idle = valid(MIXED, &[some]).caveats().said();
     says(&idle, &["without effect with switch.arbiter = \"round-robin\": switch.{shares}"]);
+}
+
+#[test]
+fn strict_priorities_have_no_weight_and_no_share() {
+    let weights = |overrides: &[&str]| {
+        let spec = valid(MIXED, &[&["switch.arbiter=deficit"], overrides].concat()).build();
+        let Arbiter::Deficit { weights } = spec.switch.arbiter else { panic!("deficit") };
+        weights
+    };
+    let storage = "switch.shares=[{priority=3,weight=60}]";
+    assert_eq!(weights(&[storage, "switch.strict=[1]"]), [1, 0, 1, 60, 1, 1, 1, 1]);
+    // Without shares the others have equal ones.
+    assert_eq!(weights(&["switch.strict=[6,1]"]), [1, 0, 1, 1, 1, 1, 0, 1]);
+    let wrong = |strict: &str, wanted: &[&str]| {
+        refused(&["switch.arbiter=deficit", storage, &format!("switch.strict={strict}")], wanted);
+    };
+    wrong("[1,3]", &["switch.shares names priority 3, which has its place already", "name it once"]);
+    wrong("[1,1]", &["switch.strict names priority 1, which has its place already"]);
+    wrong("[1,7]", &["switch.strict names 7, the control priority, which always goes first"]);
+    wrong("[1,8]", &["switch.strict", "8", "0 to 7"]);
+    let idle = valid(MIXED, &["switch.strict=[1]"]).caveats().said();
+    says(&idle, &["without effect with switch.arbiter = \"round-robin\": switch.{strict}"]);
 }

@@ -14,6 +14,9 @@
 //! | weight | – | – | 22 : 17 of the ICI paper (section 4.1: PFC thresholds "derived from traffic class weights") |
 //! | quantum | B | weight · ⌈4096 / largest weight⌉ | reconstructed: the paper has none; a packet of 4 KiB fits one turn of the heaviest class |
 //!
+//! Classes of weight 0 take no part: whoever has some serves them strictly before the others ([`Quanta::strict`]), as the credit-based
+//! and the strict-priority transmission selection algorithms of IEEE 802.1Q go before ETS.
+//!
 //! As every quantum is the weight times the same number, the shares are those of the weights to the byte.
 //!
 //! Known deviations: eight classes. A class whose gate is closed keeps its deficit, but gets no quantum.
@@ -32,7 +35,7 @@ pub struct Quanta {
 }
 
 impl Quanta {
-    /// In proportion to the weights. A class of weight 0 is never served.
+    /// In proportion to the weights. A class of weight 0 has no share.
     pub fn new(weights: &[u16; 8]) -> Self {
         let heaviest = u32::from(weights.iter().copied().max().unwrap_or(0)).max(1);
         let unit = LEAST.div_ceil(heaviest);
@@ -44,6 +47,12 @@ impl Quanta {
     /// Bytes that a class gets per turn.
     pub const fn of(&self, class: u8) -> u32 {
         self.bytes[class as usize]
+    }
+
+    /// The classes of `ready` that have no share.
+    #[inline]
+    pub const fn strict(&self, ready: u8) -> u8 {
+        ready & !self.served
     }
 
     /// Refuses weights that leave out a class of `used` (a bit each), which would never be served.

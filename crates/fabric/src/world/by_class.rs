@@ -53,7 +53,7 @@ pub(super) fn turns(arbiter: &Arbiter, classes: &Classes) -> Option<Turns> {
         Arbiter::Deficit { weights } => {
             let mut by_class = [0; 8];
             for class in 1..classes.count {
-                by_class[usize::from(class)] = weights[usize::from(classes.priority(class))].max(1);
+                by_class[usize::from(class)] = weights[usize::from(classes.priority(class))];
             }
             Some(Turns::Deficit(Quanta::new(&by_class)))
         }

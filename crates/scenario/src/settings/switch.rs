@@ -79,7 +79,7 @@ pub enum Arbiter {
     /// The highest priority number that may send.
     Strict,
     /// Deficit round robin: as many bytes of each priority as its weight says, those of `[switch.isolation]` for its two classes,
-    /// else those of `shares`. What a priority does not use the others get. With queueing = output or combined.
+    /// else those of `shares`, after those in `strict`. What a priority does not use the others get. With queueing = output or combined.
     Deficit,
     /// By the two tables of `[switch.vl-arbitration]` (InfiniBand specification).
     Weighted,
@@ -218,9 +218,14 @@ pub struct Switch {
     /// Credit-based flow control.
     pub credits: Credits,
     /// Shares of a link with arbiter = deficit, as `[{ priority = 3, weight = 60 }, { priority = 0, weight = 40 }]`; each priority with
-    /// traffic is in the list. All profiles: none, so that all priorities have the same.
+    /// traffic is in the list, or in `strict`. All profiles: none, so that all priorities have the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Share>,
+    /// Priorities that go strictly before those of `shares` with arbiter = deficit, as `[6]`; the highest first. `SONiC`'s SCHEDULER has
+    /// STRICT for their queues. All profiles: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(max = 7)))]
+    pub strict: Vec<u8>,
     /// Weights of the virtual lanes.
     pub vl_arbitration: VlArbitration,
     /// Shares of queueing = two-pools.

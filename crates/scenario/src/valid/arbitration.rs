@@ -43,22 +43,30 @@ pub(super) fn arbiter(context: &mut Context<'_>, lanes: &Lanes) -> Arbiter {
 fn shares(context: &mut Context<'_>, lanes: &Lanes) {
     let settings = context.settings;
     let (control, mut listed) = (settings.switch.control_priority, 0_u8);
-    for (index, share) in settings.switch.shares.iter().enumerate() {
-        let (priority, place) = (share.priority, at!["switch", "shares", index, "priority"]);
+    let strict = settings.switch.strict.iter().enumerate();
+    let strict =
+        strict.map(|(index, priority)| ("strict", *priority, at!["switch", "strict", index].to_vec()));
+    let shares = settings.switch.shares.iter().enumerate();
+    let shares = shares.map(|(index, share)| {
+        ("shares", share.priority, at!["switch", "shares", index, "priority"].to_vec())
+    });
+    for (list, priority, place) in strict.chain(shares) {
         if priority == control {
             let message =
-                format!("switch.shares names {control}, the control priority, which always goes first");
-            let help = "take the line out, or choose another switch.control-priority";
-            context.report(&place, message, "has no share", help);
+                format!("switch.{list} names {control}, the control priority, which always goes first");
+            let help = "take it out, or choose another switch.control-priority";
+            context.report(&place, message, "goes first in any case", help);
         } else if listed & (1 << priority) != 0 {
-            let message = format!("switch.shares names priority {priority} twice");
-            context.report(&place, message, "named before", "take one of the two lines out");
+            let message = format!("switch.{list} names priority {priority}, which has its place already");
+            let help = "name it once, in switch.strict or in switch.shares";
+            context.report(&place, message, "named before", help);
         }
         listed |= 1 << priority;
     }
-    for priority in Lanes::of(lanes.used & !listed).filter(|_| listed != 0) {
+    let some = !settings.switch.shares.is_empty();
+    for priority in Lanes::of(lanes.used & !listed).filter(|_| some) {
         let message = format!(
-            "priority {priority} carries {} but is not in switch.shares",
+            "priority {priority} carries {} but is neither in switch.shares nor in switch.strict",
             lanes.user(settings, priority)
         );
         let help = format!("add {{ priority = {priority}, weight = 10 }}, with a weight from 1 to 100");

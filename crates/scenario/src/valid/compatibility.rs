@@ -129,6 +129,13 @@ const CLASHES: &[Clash] = &[
         help: "write \"round-robin\", \"strict\" or \"weighted\" (switch.vl-arbitration), or set switch.queueing = \"output\"",
     },
     Clash {
+        at: &["switch", "strict"],
+        both: |it| is_combined(it) && !it.switch.strict.is_empty(),
+        message: |_| with_combined("switch.strict", "its arbiter knows shares only"),
+        label: "not with combined",
+        help: "take the line out, or set switch.queueing = \"output\"",
+    },
+    Clash {
         at: &["switch", "detector", "red", "at"],
         both: |it| !is_combined(it) && is_red(it) && it.switch.detector.red.at != MarkAt::Dequeue,
         message: |_| without_combined("detector.red.at = \"enqueue\""),

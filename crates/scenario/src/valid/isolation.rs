@@ -100,6 +100,9 @@ pub(super) fn weights(settings: &Settings) -> [u16; 8] {
         for share in &settings.switch.shares {
             weights[usize::from(share.priority.min(7))] = share.weight;
         }
+        for priority in &settings.switch.strict {
+            weights[usize::from(*priority.min(&7))] = 0;
+        }
     }
     weights
 }

@@ -270,6 +270,10 @@ impl<O: Order> Voq<O> {
                 arbiter.pick(&weights.high, &weights.low, weights.high_limit, ready)
             }
             Turns::Deficit(quanta) => {
+                let strict = quanta.strict(ready);
+                if strict != 0 {
+                    return pick(strict, 0, false);
+                }
                 let voqs = &self.voqs;
                 self.deficits[out as usize].pick(quanta, ready, |class| {
                     let at = ports.at(out, class);

@@ -76,7 +76,12 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             is("switch.load-balancing", switch.load_balancing),
         ),
         (!weighted, &["switch", "vl-arbitration"], &[], is("switch.arbiter", switch.arbiter)),
-        (switch.arbiter != Arbiter::Deficit, SWITCH, &["shares"], is("switch.arbiter", switch.arbiter)),
+        (
+            switch.arbiter != Arbiter::Deficit,
+            SWITCH,
+            &["shares", "strict"],
+            is("switch.arbiter", switch.arbiter),
+        ),
     ];
     cases.extend(combined(settings));
     cases

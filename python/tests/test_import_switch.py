@@ -243,8 +243,11 @@ def test_weights_of_queues_are_shares_of_the_link(tmp_path: Path) -> None:
     keys, fates = _keys(made), _fates(made)
     assert keys["switch.arbiter"] == "deficit"
     assert keys["switch.shares"] == [{"priority": 3, "weight": 60}, {"priority": 1, "weight": 40}]
-    assert [fates[f"QUEUE|Ethernet0|{queue}|scheduler"] for queue in (5, 1, 6, 7)] == [Fate.TAKEN] * 2 + [Fate.NONE] * 2
-    assert fates["SCHEDULER|heavy|weight"] is fates["SCHEDULER|light|weight"] is Fate.TAKEN
+    # Strict queues go first, the others share what they leave (SONiC QoS Scheduler and Shaping, section 1).
+    assert keys["switch.strict"] == [6]
+    assert [fates[f"QUEUE|Ethernet0|{queue}|scheduler"] for queue in (5, 1, 6, 7)] == [Fate.TAKEN] * 3 + [Fate.NONE]
+    for field in ("heavy|weight", "light|weight", "first|type"):
+        assert fates[f"SCHEDULER|{field}"] is Fate.TAKEN
     resolve(made.imported.files["scenario.toml"], tmp_path, {})
 
 
@@ -254,6 +257,121 @@ def test_equal_weights_change_nothing_and_a_lossless_queue_without_one_has_none(
         made = _load(tmp_path, _small(QUEUE={f"Ethernet0|{queues}": {"scheduler": "one"}}, SCHEDULER=same))
         assert not {"switch.arbiter", "switch.shares"} & _keys(made).keys()
         assert _fates(made)["SCHEDULER|one|weight"] is fate
+
+
+def test_strict_queues_go_first_by_their_numbers(tmp_path: Path) -> None:
+    def load(**queues: str) -> switch.Switch:
+        ports = ("Ethernet0", "Ethernet4")
+        of = {f"{port}|{queue[1:]}": {"scheduler": name} for port in ports for queue, name in queues.items()}
+        kinds = {"strict": {"type": "STRICT"}, "one": {"type": "DWRR", "weight": "25"}}
+        return _load(tmp_path, _small(QUEUE=of, SCHEDULER=kinds))
+
+    keys = _keys(load(q3="strict", q1="strict", q5="one", q0="one"))
+    assert (keys["switch.arbiter"], keys["switch.strict"]) == ("deficit", [3, 1])
+    assert keys["switch.shares"] == [{"priority": 5, "weight": 25}, {"priority": 0, "weight": 25}]
+    # The control priority, 7, goes first in any case.
+    made = load(q3="one", q7="strict")
+    assert not {"switch.arbiter", "switch.strict", "switch.shares"} & _keys(made).keys()
+    assert _fates(made)["SCHEDULER|strict|type"] is Fate.SAME
+    alone = load(q3="strict")
+    assert (_keys(alone)["switch.strict"], "switch.shares" in _keys(alone)) == ([3], False)
+    resolve(alone.imported.files["scenario.toml"], tmp_path, {})
+
+
+def _with_lossy(**fields: str) -> dict[str, Any]:
+    """The small switch with a pool of 8 MB for queues 0 to 2, of which a queue takes up to 2^3 of what is free."""
+    config = _small()
+    config["BUFFER_POOL"]["lossy"] = {"type": "egress", "mode": "dynamic", "size": "8000000"}
+    config["BUFFER_PROFILE"]["egress_lossy"] = {"pool": "lossy", "size": "1518", "dynamic_th": "3"} | fields
+    config["BUFFER_QUEUE"] = {f"{port}|0-2": {"profile": "egress_lossy"} for port in ("Ethernet0", "Ethernet4")}
+    return config
+
+
+def test_a_pool_of_lossy_queues_is_memory_beside_that_of_lossless_ones(tmp_path: Path) -> None:
+    made = _load(tmp_path, _with_lossy())
+    keys, fates = _keys(made), _fates(made)
+    assert keys["switch.overflow"] == "drop-lossy"
+    assert (keys["switch.lossy.pool"], keys["switch.lossy.alpha"]) == ("8000000B", 8.0)
+    assert keys["switch.buffer"] == "24000000B"
+    taken = ("BUFFER_POOL|lossy|size", "BUFFER_PROFILE|egress_lossy|dynamic_th", "BUFFER_QUEUE|Ethernet0|0-2|profile")
+    assert {fates[name] for name in taken} == {Fate.TAKEN}
+    assert fates["BUFFER_PROFILE|egress_lossy|size"] is Fate.NONE
+    said = next(line.told() for line in made.lines if line.name == "BUFFER_POOL|lossless|size")
+    assert said["key"] == 'switch.buffer = "24000000B"'
+    assert any("pools do not overlap here" in note for note in made.imported.notes)
+    resolve(made.imported.files["scenario.toml"], tmp_path, {})
+    # Of two profiles the more frequent one; a lossless queue, and that of the control priority, are in no pool.
+    config = _with_lossy()
+    config["BUFFER_PROFILE"]["other"] = {"pool": "lossy", "size": "0", "dynamic_th": "1"}
+    config["BUFFER_QUEUE"] |= {f"Ethernet0|{queue}": {"profile": "other"} for queue in ("3", "5", "7")}
+    fates = _fates(_load(tmp_path, config))
+    found = [fates[f"BUFFER_QUEUE|Ethernet0|{queue}|profile"] for queue in (3, 5, 7)]
+    assert found == [Fate.NONE, Fate.AGAINST, Fate.NONE]
+
+
+def test_alpha_of_a_lossy_queue_is_two_to_the_power_of_dynamic_th(tmp_path: Path) -> None:
+    for threshold, alpha in (("7", 128.0), ("0", 1.0), ("-7", 2**-7), ("-8", 2**-7)):
+        made = _load(tmp_path, _with_lossy(dynamic_th=threshold))
+        assert _keys(made)["switch.lossy.alpha"] == alpha
+        resolve(made.imported.files["scenario.toml"], tmp_path, {})
+
+
+def test_a_lossy_queue_without_a_share_of_a_known_pool_changes_nothing(tmp_path: Path) -> None:
+    fixed = _with_lossy(static_th="4000000")
+    del fixed["BUFFER_PROFILE"]["egress_lossy"]["dynamic_th"]
+    computed = _with_lossy()
+    del computed["BUFFER_POOL"]["lossy"]["size"]
+    alone = _with_lossy()
+    del alone["BUFFER_POOL"]["lossless"]["size"]
+    for config, why in ((fixed, "no dynamic_th"), (computed, "size of its pool"), (alone, "memory of lossless")):
+        made = _load(tmp_path, config)
+        assert not any("lossy" in key or key == "switch.overflow" for key in _keys(made))
+        said = {line.why for line in made.lines if line.place[0] == "BUFFER_QUEUE"}
+        assert all(why in one and "[switch.lossy]" in one for one in said), said
+
+
+def _guarded(*ports: str, **fields: str) -> dict[str, Any]:
+    row = {"action": "drop", "detection_time": "200", "restoration_time": "400"} | fields
+    return _small(PFC_WD={"GLOBAL": {"POLL_INTERVAL": "100"}} | dict.fromkeys(ports, row))
+
+
+def test_a_watchdog_of_most_ports_is_that_of_all(tmp_path: Path) -> None:
+    both = ("Ethernet0", "Ethernet4")
+    watchdog = "switch.pfc.watchdog"
+    for action in ("drop", "forward"):
+        made = _load(tmp_path, _guarded(*both, action=action))
+        keys, fates = _keys(made), _fates(made)
+        found = [keys[f"{watchdog}.{name}"] for name in ("action", "detect", "restore")]
+        assert found == [action, "200ms", "400ms"]
+        assert {fates[f"PFC_WD|{port}|detection_time"] for port in both} == {Fate.TAKEN}
+        assert fates["PFC_WD|GLOBAL|POLL_INTERVAL"] is Fate.NONE
+        # What is dropped is sent again: go-back-N, as RoCE NICs do.
+        assert keys.get("transport.reliability") == {"drop": "go-back-n"}.get(action)
+        resolve(made.imported.files["scenario.toml"], tmp_path, {})
+    # Without a word on it SONiC's watchdog drops (pfcwdorch.cpp), and it starts none without its two times.
+    config = _guarded(*both)
+    for row in (config["PFC_WD"][port] for port in both):
+        row.pop("action", None)
+    assert _keys(_load(tmp_path, config))[f"{watchdog}.action"] == "drop"
+    for row in (config["PFC_WD"][port] for port in both):
+        row.pop("restoration_time", None)
+    made = _load(tmp_path, config)
+    assert not any(watchdog in key for key in _keys(made))
+    assert "without restoration_time" in next(
+        line.why for line in made.lines if line.place[1:] == (both[0], "detection_time")
+    )
+
+
+def test_a_watchdog_that_only_reports_or_of_few_ports_is_none(tmp_path: Path) -> None:
+    config = _guarded("Ethernet0")
+    for port in ("Ethernet8", "Ethernet12"):
+        config["PORT"][port] = {"speed": "100000", "admin_status": "up"}
+    for made, fate in (
+        (_load(tmp_path, _guarded("Ethernet0", "Ethernet4", action="alert")), Fate.NONE),
+        (_load(tmp_path, config), Fate.AGAINST),
+    ):
+        assert not any("watchdog" in key or "reliability" in key for key in _keys(made))
+        assert _fates(made)["PFC_WD|Ethernet0|action"] is fate
 
 
 def test_maps_say_which_queue_and_which_priority_group_are_lossless(tmp_path: Path) -> None:

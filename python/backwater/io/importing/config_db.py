@@ -7,6 +7,8 @@ Interface, to which SONiC hands them:
 priority group   size │ shared, up to static_th, or 2^dynamic_th of what is free of the pool │ xoff, after the PAUSE
                  RESUME at or below max(xon, limit − xon_offset)
 queue            no mark up to green_min_threshold, green_drop_probability just below green_max_threshold, then always
+                 if it is lossy, up to 2^dynamic_th of what is free of its pool; STRICT before all that have a weight
+watchdog         a queue that is paused for detection_time, until restoration_time without PAUSE: drop, or forward
 ```
 """
 
@@ -34,6 +36,10 @@ _WITHIN_MTU = 60
 _PAYLOADS = (4096, 2048, 1024, 512, 256)
 #: The control priority, if the file does not need another one (`switch.control-priority`).
 _CONTROL = 7
+#: The least `dynamic_th` that `switch.lossy.alpha` has; SONiC's least is one less.
+_LEAST_EXPONENT = -7
+#: The weight that stands for STRICT: before all that have one.
+_STRICT = 0
 #: A profile of a priority group whose numbers SONiC computes itself.
 _COMPUTED = "NULL"
 
@@ -76,6 +82,8 @@ class ConfigDb:
         self._qos = self._by_port("PORT_QOS_MAP")
         #: The lossless priorities.
         self.lossless: list[int] = []
+        #: What has become the memory of lossless priorities.
+        self._buffer: Line | None = None
 
     # --- what is wrong ---
 
@@ -264,8 +272,13 @@ class ConfigDb:
         self._priorities()
         self._groups()
         self._queues()
-        self._schedulers()
+        self._watchdog()
         self._mtu()
+
+    def apply_others(self) -> None:
+        """Make the settings that go by the control priority, which NICs may name."""
+        self._lossy()
+        self._schedulers()
 
     def rest(self) -> None:
         """Say of all other lines why they are nothing."""
@@ -530,6 +543,72 @@ class ConfigDb:
         line = pool.fields.get("size")
         if line is not None and line in self._numbers:
             self._settings.take(line, "switch.buffer", f"{self._numbers[line]}B", "headroom included")
+            self._buffer = line
+
+    def _lossy(self) -> None:
+        """The pool of lossy queues and the part of it that one of them may take; what most of them have counts."""
+        profiles = self._document.rows("BUFFER_PROFILE")
+        used: Counter[str] = Counter()
+        lines: dict[Line, str] = {}
+        others: dict[Line, str] = {}
+        for (port, queue), line in self._spots("BUFFER_QUEUE", "profile").items():
+            priority, name = self._priority(port, queue), next(iter(self._named(line)), "")
+            if priority in self.lossless:
+                others[line] = "a lossless queue has no limit here: its memory is counted at the ingress"
+            elif priority == self._control:
+                others[line] = f"priority {priority} is the control priority here, which has no limit"
+            elif priority is not None and name in profiles:
+                used[name] += 1
+                lines[line] = name
+        main = _most(used)
+        if main is not None:
+            self._pooled(main, lines, used)
+        for line, why in others.items():
+            line.become(Fate.NONE, why)
+
+    def _pooled(self, main: str, lines: dict[Line, str], used: Counter[str]) -> None:
+        """`[switch.lossy]` of a profile of lossy queues."""
+        row = self._document.rows("BUFFER_PROFILE")[main]
+        pool, threshold = self._pool(row), row.fields.get("dynamic_th")
+        size = pool.fields.get("size") if pool else None
+        lacking = ""
+        if threshold is None:
+            lacking = "the profile has no dynamic_th, and a lossy queue here has a share of a pool"
+        elif size is None:
+            lacking = "the size of its pool is not in the file"
+        elif self._buffer is None:
+            lacking = "the memory of lossless priorities is not in the file"
+        if lacking or threshold not in self._numbers or size not in self._numbers or not (threshold and size):
+            for line in (*lines, *row.fields.values()):
+                line.become(Fate.NONE, f"{lacking}; write [switch.lossy] yourself")
+            return
+        for line, name in lines.items():
+            if name == main:
+                line.become(Fate.TAKEN, f"{printable(main)} makes [switch.lossy]", 'switch.overflow = "drop-lossy"')
+            else:
+                most = f"{used[main]} of {used.total()} lossy queues have {printable(main)}"
+                line.become(Fate.AGAINST, f"{most}; a scenario has all alike")
+        self._settings.keys["switch.overflow"] = "drop-lossy"
+        exponent = max(self._numbers[threshold], _LEAST_EXPONENT)
+        self._settings.take(threshold, "switch.lossy.alpha", 2.0**exponent, f"2^{exponent} of what is free of the pool")
+        row.fields["pool"].become(Fate.TAKEN, "its size is the pool")
+        if "size" in row.fields:
+            row.fields["size"].become(Fate.NONE, "a lossy queue has nothing set apart for itself here")
+        self._settings.take(size, "switch.lossy.pool", f"{self._numbers[size]}B")
+        self._beside(self._numbers[size])
+
+    def _beside(self, lossy: int) -> None:
+        """Pools do not overlap here: the memory is that of lossless priorities and the pool of the lossy ones."""
+        line = self._buffer
+        if line is None:
+            return
+        own = self._numbers[line]
+        self._settings.keys["switch.buffer"] = f"{own + lossy}B"
+        line.key, line.why = f'switch.buffer = "{own + lossy}B"', "headroom included, and the pool of lossy queues"
+        self._settings.notes.append(
+            f"pools do not overlap here: lossless priorities have {own} bytes and lossy queues {lossy} beside them. A "
+            "switch that counts both in one memory has less for each while both are in use"
+        )
 
     # --- marks ---
 
@@ -617,51 +696,125 @@ class ConfigDb:
                 line.become(Fate.NONE, "all packets are green here: no meter colours them")
         return curve
 
+    # --- storms ---
+
+    def _watchdog(self) -> None:
+        """`[switch.pfc.watchdog]`: what most ports have, or that they have none."""
+        rows = {name: row for name, row in self._by_port("PFC_WD").items() if name != "GLOBAL"}
+        if not rows:
+            return
+        started: dict[str, Row] = {}
+        for name, row in rows.items():
+            lacking = [one for one in ("detection_time", "restoration_time") if one not in row.fields]
+            if not lacking:
+                started[name] = row
+            for line in row.fields.values() if lacking else ():
+                line.become(Fate.NONE, f"SONiC starts no watchdog without {' and '.join(lacking)}")
+
+        def has(row: Row | None) -> tuple[str, int, int] | None:
+            if row is None:
+                return None
+            action = row.fields.get("action")
+            times = [self._of(row, name) or 0 for name in ("detection_time", "restoration_time")]
+            return action.value if action else "drop", times[0], times[1]
+
+        votes = Counter(has(started.get(name)) for name in self._speed or rows)
+        main = _most(votes)
+        for row in started.values():
+            if main is None:
+                self._become(row, Fate.AGAINST, f"{votes[None]} ports have no watchdog; a scenario has all alike")
+            elif has(row) != main:
+                self._become(row, Fate.AGAINST, "most ports have another watchdog; a scenario has all alike")
+            elif main[0] == "alert":
+                self._become(row, Fate.NONE, "it reports a storm, and lets it last")
+            else:
+                self._guard(row, main)
+        if main is not None and main[0] == "drop":
+            self._settings.keys["transport.reliability"] = "go-back-n"
+            self._settings.notes.append(
+                "the watchdog drops: queue pairs send again what is lost, as those of RoCE NICs do "
+                "(transport.reliability = go-back-n)"
+            )
+
+    def _guard(self, row: Row, main: tuple[str, int, int]) -> None:
+        action, detect, restore = main
+        key = "switch.pfc.watchdog"
+        if "action" in row.fields:
+            self._settings.take(row.fields["action"], f"{key}.action", action)
+        self._settings.keys[f"{key}.action"] = action
+        self._settings.take(row.fields["detection_time"], f"{key}.detect", f"{detect}ms")
+        self._settings.take(row.fields["restoration_time"], f"{key}.restore", f"{restore}ms")
+
+    @staticmethod
+    def _become(row: Row, fate: Fate, why: str) -> None:
+        for name in ("action", "detection_time", "restoration_time"):
+            if name in row.fields:
+                row.fields[name].become(fate, why)
+
     # --- shares ---
 
+    @property
+    def _control(self) -> int:
+        """The control priority."""
+        return int(self._settings.keys.get("switch.control-priority", _CONTROL))
+
     def _schedulers(self) -> None:
-        """Shares of a link by the weights of queues; what most ports have for a priority counts."""
+        """Which priorities go strictly first, and shares of the others by weight; what most ports have counts."""
         rows = self._document.rows("SCHEDULER")
         votes: dict[int, Counter[int]] = {}
-        meant: dict[Line, list[tuple[int, int, Line | None]]] = {}
-        control = self._settings.keys.get("switch.control-priority", _CONTROL)
+        meant: dict[Line, list[tuple[int, int, Row]]] = {}
+        first: list[tuple[Line, Row]] = []
         for (port, queue), line in self._spots("QUEUE", "scheduler").items():
             row = rows.get(next(iter(self._named(line)), ""))
             priority = self._priority(port, queue)
             if row is None or priority is None:
                 continue
-            kind = row.fields.get("type")
-            if priority == control:
-                line.become(Fate.NONE, f"priority {control} is the control priority here, which goes first")
-            elif kind is not None and kind.value == "STRICT":
-                line.become(Fate.NONE, "strictly first is the control priority alone here (switch.control-priority)")
-            else:
-                weight = self._of(row, "weight") or 1
-                votes.setdefault(priority, Counter())[weight] += 1
-                meant.setdefault(line, []).append((priority, weight, row.fields.get("weight")))
-        chosen = {priority: _most(found) or 1 for priority, found in sorted(votes.items(), reverse=True)}
+            if priority == self._control:
+                first.append((line, row))
+                continue
+            weight = _STRICT if _is_strict(row) else self._of(row, "weight") or 1
+            votes.setdefault(priority, Counter())[weight] += 1
+            meant.setdefault(line, []).append((priority, weight, row))
+        chosen = {priority: _most(found) or _STRICT for priority, found in sorted(votes.items(), reverse=True)}
+        strict = [priority for priority, weight in chosen.items() if weight == _STRICT]
         without = [priority for priority in self.lossless if priority not in chosen]
-        if not chosen or without or len(set(chosen.values())) == 1:
+        if without or (not strict and len(set(chosen.values())) <= 1):
             fate, why = Fate.SAME, "equal weights: priorities are served in turn (switch.arbiter)"
             if without:
-                fate, why = Fate.NONE, f"the lossless priority {without[0]} has no weight: all are served in turn"
+                fate, why = Fate.NONE, f"the lossless priority {without[0]} has no scheduler: all are served in turn"
             for line, found in meant.items():
-                for one in (line, *(weight for _, _, weight in found if weight is not None)):
-                    one.become(fate, why)
-            return
+                line.become(fate, why)
+                for _, _, row in found:
+                    _say(row, fate, why)
+        else:
+            self._shares(chosen, strict, meant)
+        for line, row in first:
+            fate = Fate.SAME if _is_strict(row) else Fate.NONE
+            why = f"priority {self._control} is the control priority here, which goes first"
+            line.become(fate, why)
+            _say(row, fate, why)
+
+    def _shares(self, chosen: dict[int, int], strict: list[int], meant: dict[Line, list[tuple[int, int, Row]]]) -> None:
+        """`switch.strict` and `switch.shares`."""
         self._settings.keys["switch.arbiter"] = "deficit"
-        shares = [{"priority": priority, "weight": weight} for priority, weight in chosen.items()]
-        self._settings.keys["switch.shares"] = shares
+        if strict:
+            self._settings.keys["switch.strict"] = strict
+        shares = [{"priority": priority, "weight": weight} for priority, weight in chosen.items() if weight != _STRICT]
+        if shares:
+            self._settings.keys["switch.shares"] = shares
         for line, found in meant.items():
-            if all(chosen[priority] == weight for priority, weight, _ in found):
-                line.become(Fate.TAKEN, "its weight is a share of the link (switch.arbiter = deficit)")
+            same = all(chosen[priority] == weight for priority, weight, _ in found)
+            for priority, weight, row in found:
+                if chosen[priority] != weight:
+                    _say(row, Fate.AGAINST, "most ports have another one for the priority; a scenario has all alike")
+                elif weight == _STRICT:
+                    _say(row, Fate.TAKEN, "of the priorities of its queues", f"switch.strict = {value_text(strict)}")
+                else:
+                    _say(row, Fate.TAKEN, "of the priorities of its queues", f"switch.shares, weight = {weight}")
+            if same:
+                line.become(Fate.TAKEN, "strictly first, or a share of the link (switch.arbiter = deficit)")
             else:
-                line.become(Fate.AGAINST, "most ports have another weight for the priority; a scenario has all alike")
-            for priority, weight, of in found:
-                if of is not None and chosen[priority] == weight:
-                    of.become(Fate.TAKEN, "of the priorities of its queues", f"switch.shares, weight = {weight}")
-                elif of is not None:
-                    of.become(Fate.AGAINST, "most ports have another weight; a scenario has all alike")
+                line.become(Fate.AGAINST, "most ports have another one for the priority; a scenario has all alike")
 
     def _priority(self, port: str, queue: int) -> int | None:
         """The priority of a queue: the lossless one that PFC has there, else that of its number."""
@@ -689,6 +842,18 @@ class ConfigDb:
                     line.become(Fate.SAME, "a RoCE packet of 4096 bytes fits" if payload else "no RoCE packet fits")
         else:
             self._settings.take(least, "packet.payload", f"{payload}B", "the largest RoCE path MTU that fits")
+
+
+def _is_strict(row: Row) -> bool:
+    kind = row.fields.get("type")
+    return kind is not None and kind.value == "STRICT"
+
+
+def _say(row: Row, fate: Fate, why: str, key: str = "") -> None:
+    """Of a scheduler: its type if it is strict, else its weight."""
+    line = row.fields.get("type" if _is_strict(row) else "weight")
+    if line is not None:
+        line.become(fate, why, key)
 
 
 def lossless(enabled: Iterable[int], settings: Settings) -> list[int]:

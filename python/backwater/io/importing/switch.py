@@ -52,6 +52,7 @@ def load(file: Path, nic: Path | None = None, topology: str | None = None, profi
     if nic is not None:
         reader = Nic(str(nic), variant, lossless, switch.classes, settings, of_nic)
         reader.apply(read_text(nic, "lines of a NIC's parameters, such as rpg_ai_rate = 5", _MOST_BYTES))
+    switch.apply_others()
     settings.check()
     files: dict[str, str] = {}
     place, hosts = _place(switch, topology, profile, files, settings)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from backwater import Results
-from backwater.analysis import plot, throughput
+from backwater.analysis import deliveries, plot
 from backwater.experiments import comparison
 from backwater.experiments.executor import run_jobs
 from backwater.experiments.progress import watching
@@ -35,15 +35,15 @@ def runs(folder: Path) -> dict[str, Results]:
 
 
 def draw(found: dict[str, Results], file: Path) -> None:
-    """Two panels: throughput of the background and of the tree."""
+    """Two panels: goodput of the background and of the tree."""
     with plot.style():
         made = plot.figure(8.4, 3.4)
         for axes, (traffic, title) in zip(made.subplots(1, 2), PANELS, strict=True):
             axes.axvspan(*OFFERED, color="#EEEEEE", lw=0)
             for scheme in SCHEMES:
-                series = throughput.throughput(found[scheme], [traffic])
+                series = deliveries.goodput(found[scheme], [traffic])
                 means = [series.value[at : at + SAMPLES].mean() / 1e9 for at in range(0, len(series.value), SAMPLES)]
-                step = SAMPLES * throughput.period_ps(found[scheme]) / 1e9
+                step = SAMPLES * deliveries.period_ps(found[scheme]) / 1e9
                 look = {"color": plot.SCHEME_COLOURS[scheme], "ls": DASHES.get(scheme, "-"), "label": scheme}
                 axes.stairs(means, np.arange(len(means) + 1) * step, baseline=None, lw=1.6, **look)
             axes.set_title(title)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from backwater import Results
-from backwater.analysis import plot, throughput
+from backwater.analysis import deliveries, plot
 from backwater.analysis.blame import Blame
 from backwater.common import quantities
 from backwater.common.statistics import estimate
@@ -49,7 +49,7 @@ def measured(run: Results) -> Values:
     blame = Blame(run)
     roots = blame.roots.filter(pl.col("root_port").str.starts_with("h0 ")).to_dicts()
     tree: dict[str, Any] = roots[0] if roots else {"branches": 0, "depth": 0, "weighted_ps": 0}
-    got = throughput.throughput(run, ["writers"])
+    got = deliveries.goodput(run, ["writers"])
     inside = (got.time_ps >= SLOW[0]) & (got.time_ps < SLOW[1])
     found: Values = {
         "victims": blame.flows.filter(pl.col("verdict") == "victim", pl.col("traffic") == "background").height,
@@ -114,8 +114,8 @@ def _cell(values: Sequence[float | None]) -> str:
 
 def background(run: Results) -> Steps:
     """What the background gets in each step, in Gbps."""
-    series = throughput.throughput(run, ["background"]).value / 1e9
-    means: Steps = series.reshape(-1, BIN_PS // throughput.period_ps(run)).mean(axis=1)
+    series = deliveries.goodput(run, ["background"]).value / 1e9
+    means: Steps = series.reshape(-1, BIN_PS // deliveries.period_ps(run)).mean(axis=1)
     return means
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from backwater.analysis import throughput as hosts
+from backwater.analysis import deliveries as hosts
 from backwater.common.quantities import parse_time
 from backwater.papers import Metrics, Runs
 from backwater.results import Results

@@ -23,7 +23,7 @@ def write(
         table.write_parquet(file)
         listed[name] = {"file": file.name, "rows": table.height, "bytes": file.stat().st_size}
     meta = {
-        "format": 2,
+        "format": 3,
         "scenario": scenario,
         "seed": 1,
         "digest": "0",

@@ -168,7 +168,7 @@ def write(folder: Path, scheme: str = "TCD", *, seed: int = 1, status: str = "co
         frame.write_parquet(file)
         tables[name] = {"file": file.name, "rows": frame.height, "bytes": file.stat().st_size}
     meta = {
-        "format": 2,
+        "format": 3,
         "version": "0.1.0",
         "command": "synthetic",
         "scenario": {"run": {"seed": seed}},

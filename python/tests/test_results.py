@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+import made_results
+import polars as pl
 import pytest
 import synthetic
 from backwater import Results, run
@@ -110,7 +112,7 @@ def test_results_of_another_format_are_refused_by_whoever_reads_them(tmp_path: P
     shutil.copytree(tcd_run.folder, folder)
     meta = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(meta | {"format": 99, "version": "9.9.0"}))
-    with pytest.raises(UsageError, match=r"is of format 99 \(Backwater 9\.9\.0\), not 2: run the scenario again"):
+    with pytest.raises(UsageError, match=r"is of format 99 \(Backwater 9\.9\.0\), not 3: run the scenario again"):
         Results(folder)
 
 
@@ -129,6 +131,19 @@ def test_an_older_run_is_read_with_its_caveats_and_notes_as_sentences(tmp_path: 
         assert any(known.startswith(line) for known in lines)
     # Blame knows by the place which tables were cut.
     assert [one["place"] for one in Results(folder).meta["caveats"]] == ["", "holds"]
+
+
+def test_an_older_run_has_goodput_by_its_name_of_today(tmp_path: Path) -> None:
+    older = pl.DataFrame({"flow": [0, 1], "throughput_bps": [40_000_000_000, None]})
+    traffic = [{"traffic": "web", "mean_throughput_bps": 4e10}]
+    folder = made_results.write(tmp_path / "older", {"flows": older}, {}, 1, format=2, traffic=traffic)
+    run = Results(folder)
+    assert run.flows.select("goodput_bps").collect()["goodput_bps"].to_list() == [40_000_000_000, None]
+    assert run.flows.filter(pl.col("goodput_bps") > 0).select("flow").collect().height == 1
+    assert run.meta["traffic"] == [{"traffic": "web", "mean_goodput_bps": 4e10}]
+    # Without the column, too: each table has those that its run wrote.
+    other = made_results.write(tmp_path / "other", {"flows": older.select("flow")}, {}, 1, format=1)
+    assert Results(other).flows.collect().columns == ["flow"]
 
 
 def test_queues_are_plotted_the_longest_first_whatever_their_order_in_the_file(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ fn drained(spec: Spec) -> Outcome {
     try_run(spec, Kind::Windows { threads: 1 }, Some(far)).unwrap_or_else(|violation| panic!("{violation}"))
 }
 
-/// What arrived of a traffic entry from `from` to `to`, in Gbit/s.
-fn throughput(outcome: &Outcome, group: u16, from: Time, to: Time) -> f64 {
+/// The payload that arrived of a traffic entry from `from` to `to`, in Gbit/s.
+fn goodput(outcome: &Outcome, group: u16, from: Time, to: Time) -> f64 {
     let records = outcome.records.delivered.iter();
     let within = records.filter(|record| record.group == group && record.time >= from && record.time < to);
     within.map(|record| record.bytes.get() as f64 * 8.0).sum::<f64>() / to.since(from).as_ps() as f64 * 1e3

@@ -7,7 +7,7 @@ use backwater_fabric::record::SwitchRecord;
 use backwater_units::Time;
 use scene::{NORMAL, Outcome, PACKET, Scheme, us};
 
-use crate::{FOUR, ONE, drained, throughput, workload};
+use crate::{FOUR, ONE, drained, goodput, workload};
 
 fn all() -> Vec<(Scheme, &'static [u32], Outcome)> {
     // Where sources take turns, the one queue of four trees leaves their roots idle for 1.1 % of the time under CI.
@@ -43,8 +43,8 @@ fn under_every_scheme_all_arrives_and_regions_hold_and_gates_open_again_and_tabl
             );
             assert!(outcome.switches.iter().all(|switch| switch.peak_slots <= 32), "{place}");
         }
-        let whole = throughput(&outcome, 0, us(200), us(400));
-        let hot = throughput(&outcome, 1, us(200), us(400));
+        let whole = goodput(&outcome, 0, us(200), us(400));
+        let hot = goodput(&outcome, 1, us(200), us(400));
         let root = 100.0 * targets.len() as f64;
         match scheme {
             // Queues before the tree hold up all that goes the same way.

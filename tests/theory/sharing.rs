@@ -27,7 +27,7 @@ fn timely(n: u32) -> Spec {
 }
 
 /// Gbit/s of payload that each flow got from `from` to `to`, in microseconds.
-fn throughput(spec: impl Fn() -> Spec, from: u64, to: u64) -> Vec<f64> {
+fn goodput(spec: impl Fn() -> Spec, from: u64, to: u64) -> Vec<f64> {
     let received = |at| run_until(spec(), us(at)).flows.iter().map(|f| f.received.get()).collect::<Vec<_>>();
     let (before, after) = (received(from), received(to));
     before
@@ -46,7 +46,7 @@ fn jain(shares: &[f64]) -> f64 {
 #[test]
 fn dcqcn_flows_end_at_equal_shares_of_a_link_that_they_fill() {
     for n in [2, 4, 8] {
-        let shares = throughput(|| shared(n), 60_000, 100_000);
+        let shares = goodput(|| shared(n), 60_000, 100_000);
         assert!(jain(&shares) > 0.95, "{n} flows: {shares:?}");
         let sum: f64 = shares.iter().sum();
         // 1000 of 1020 B are payload: 39.2 Gbps at most.
@@ -57,7 +57,7 @@ fn dcqcn_flows_end_at_equal_shares_of_a_link_that_they_fill() {
 #[test]
 fn timely_flows_starve_no_one_and_leave_little_of_the_link() {
     for n in [2, 4, 8] {
-        let shares = throughput(|| timely(n), 60_000, 100_000);
+        let shares = goodput(|| timely(n), 60_000, 100_000);
         let fair = 39.2 / f64::from(n);
         assert!(shares.iter().all(|&share| share > fair / 2.0), "{n} flows: {shares:?}");
         assert!(shares.iter().sum::<f64>() > 0.8 * 39.2, "{n} flows: {shares:?}");

@@ -158,10 +158,10 @@ test("the longest queue is that of the longest port at any time, all queues are 
   expect(rows(run(links), 4, 1_000_000)).toEqual([]);
 });
 
-test("throughput is the mean rates of the flows under way, or what the page has of all flows", () => {
+test("goodput is the mean rates of the flows under way, or what the page has of all flows", () => {
   // 125 KB in 250 µs are 4 Gbps.
   const flows = { "flows.flow": [0, 1], "flows.start": [0, 250_000], "flows.finish": [250_000, 500_000], "flows.received_bytes": [125_000, 125_000] };
-  expect(heights(run(links, flows), "throughput")).toEqual([4000, 4000, 0, 0]);
+  expect(heights(run(links, flows), "goodput")).toEqual([4000, 4000, 0, 0]);
   const all = { ...flows, "load.time": [0, 500_000], "load.flows": [7, 3], "load.mbps": [100, 50] };
   expect(heights(run(links, all), "flows")).toEqual([7, 7, 3, 3]);
 });

@@ -42,7 +42,7 @@ test("tables become a run: gates of both priorities together, an open one until 
 });
 
 test("results of another version are refused", () => {
-  expect(() => build({ ...meta, format: 3 }, {})).toThrow("run.json is of format 3, this page reads formats 1 and 2: run the scenario again");
+  expect(() => build({ ...meta, format: 4 }, {})).toThrow("run.json is of format 4, this page reads formats 1 to 3: run the scenario again");
 });
 
 test.each([

@@ -61,7 +61,7 @@ pub(crate) fn beginning(
     // What paths in the scenario count from, for who runs it again.
     let base = std::path::absolute(scenario.base()).unwrap_or_else(|_| scenario.base().to_owned());
     let mut facts = object(json!({
-        "format": 2,
+        "format": 3,
         "version": env!("CARGO_PKG_VERSION"),
         "command": command,
         "scenario": scenario.resolved(),

@@ -153,8 +153,8 @@ impl Loop {
         }
     }
 
-    /// Each flow's throughput in Gbps from now to `end`.
-    fn throughput(&mut self, end: Time) -> Vec<f64> {
+    /// Each flow's goodput in Gbps from now to `end`.
+    fn goodput(&mut self, end: Time) -> Vec<f64> {
         let start = self.now;
         self.flows.iter_mut().for_each(|flow| flow.delivered = 0);
         self.run_to(end);
@@ -183,11 +183,11 @@ fn dcqcn_flows_that_start_one_after_the_other_come_to_equal_shares_of_a_full_lin
     // Zhu et al., ECN or Delay (CoNEXT 2016): DCQCN has one fixed point, at which all rates are C/n.
     for n in [2, 4, 8] {
         let mut link = Loop::new(ReactionConfig::Dcqcn(DcqcnConfig::authors()), 1_000, &staggered(n));
-        let early = jain(&link.throughput(ms(5 * n)));
+        let early = jain(&link.goodput(ms(5 * n)));
         assert!(early < 0.95, "the first to come has the most: {early}");
         link.run_to(ms(5 * n + 50));
         for window in 2..5 {
-            let shares = link.throughput(ms(5 * n + 50 * window));
+            let shares = link.goodput(ms(5 * n + 50 * window));
             assert!(jain(&shares) > 0.95, "{n}: {shares:?}");
             assert!(shares.iter().sum::<f64>() > 0.95 * 40.0, "{n}: {shares:?}");
         }
@@ -226,7 +226,7 @@ fn timely_flows_swing_about_tlow_stay_below_thigh_fill_most_of_the_link_and_none
         link.run_to(ms(5 * n + 50));
         for window in 1..=8 {
             link.rtts.clear();
-            let shares = link.throughput(ms(5 * n + 50 + 25 * window));
+            let shares = link.goodput(ms(5 * n + 50 + 25 * window));
             let rtts = || link.rtts.iter().map(|&(_, rtt)| rtt);
             let (least, most) = (rtts().min().expect("completions"), rtts().max().expect("completions"));
             assert!(least < timely().t_low && timely().t_low < most, "{n}: {least} to {most}");

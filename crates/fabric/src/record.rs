@@ -310,7 +310,7 @@ pub struct PortRecord {
     pub ce_marks: u64,
     /// UE marks set here.
     pub ue_marks: u64,
-    /// Packets of this priority that were dropped here, for whatever reason.
+    /// Packets of this priority that were dropped here, for whatever reason but that a receiver did not take them.
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: Bytes,

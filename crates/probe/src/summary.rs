@@ -1,5 +1,5 @@
 //! What a terminal shows of a run: one row per traffic entry, one per egress queue that was used, and totals.
-use crate::columns::{fct, slowdown, throughput_bps};
+use crate::columns::{bits_per_second, fct, slowdown};
 use crate::names::{NameError, Names};
 use crate::quantiles::Quantiles;
 use backwater_fabric::record::{FlowRecord, PortRecord};
@@ -44,7 +44,7 @@ pub struct Totals {
     pub timeouts: u64,
     /// Flows whose queue pair is in error: they never end.
     pub failed: u64,
-    /// Packets that switches dropped.
+    /// Packets that switches, links and faults dropped; what receivers did not take is in `dropped_packets`.
     pub switch_drops: u64,
     /// PAUSEs that took effect.
     pub pauses: u64,
@@ -100,9 +100,9 @@ pub struct TrafficSummary {
     pub timeouts: u64,
     /// Flows whose queue pair is in error: they never end.
     pub failed: u64,
-    /// Mean over flows of payload received per time from a flow's start to its end (or the run's); flows that
+    /// Mean over flows of payload received, each byte once, per time from a flow's start to its end (or the run's); flows that
     /// had no time to send do not count. `None` if no flow had.
-    pub mean_throughput_bps: Option<f64>,
+    pub mean_goodput_bps: Option<f64>,
     /// FCT of the finished flows, ps.
     pub fct_ps: Option<Quantiles>,
     /// Slowdown of the finished flows.
@@ -171,7 +171,7 @@ pub struct Summing<'a> {
 #[derive(Default)]
 struct Entry {
     summary: TrafficSummary,
-    throughputs: Vec<f64>,
+    goodputs: Vec<f64>,
     fcts: Vec<f64>,
     slowdowns: Vec<f64>,
 }
@@ -227,7 +227,7 @@ impl Entry {
         sums.timeouts += flow.timeouts;
         sums.failed += u64::from(flow.failed);
         let active = Span::from_ps(flow.finish.min(end).as_ps().saturating_sub(flow.start.as_ps()));
-        self.throughputs.extend(throughput_bps(flow.received, active).map(|bps| bps as f64));
+        self.goodputs.extend(bits_per_second(flow.received, active).map(|bps| bps as f64));
         self.fcts.extend(fct(flow).map(|fct| fct.as_ps() as f64));
         self.slowdowns.extend(slowdown(flow));
     }
@@ -235,7 +235,7 @@ impl Entry {
     fn finish(self, traffic: &str) -> TrafficSummary {
         TrafficSummary {
             traffic: traffic.to_owned(),
-            mean_throughput_bps: Quantiles::of(self.throughputs).map(|q| q.mean),
+            mean_goodput_bps: Quantiles::of(self.goodputs).map(|q| q.mean),
             fct_ps: Quantiles::of(self.fcts),
             slowdown: Quantiles::of(self.slowdowns),
             ..self.summary
@@ -244,7 +244,7 @@ impl Entry {
 }
 
 fn port_summary(p: &PortRecord, names: &Names, end: Time) -> Result<PortSummary, NameError> {
-    let sent_bps = throughput_bps(p.bytes, end - Time::ZERO).unwrap_or(0);
+    let sent_bps = bits_per_second(p.bytes, end - Time::ZERO).unwrap_or(0);
     let [non_congestion_ps, congestion_ps, undetermined_ps, judging_ps] = p.in_state.map(Span::as_ps);
     Ok(PortSummary {
         node: names.node(p.node)?.to_owned(),

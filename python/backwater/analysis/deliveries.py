@@ -1,4 +1,4 @@
-"""What hosts got over time: throughput and BECNs by traffic entry, and how evenly."""
+"""What hosts got over time: goodput, throughput and BECNs by traffic entry, and how evenly."""
 
 from __future__ import annotations
 
@@ -31,12 +31,18 @@ def per_period(results: Results, column: str, traffic: Sequence[str] | None = No
     return Series(np.arange(len(values), dtype=np.int64) * period, values)
 
 
-def throughput(results: Results, traffic: Sequence[str] | None = None, *, wire: bool = False) -> Series:
-    """Bit/s that hosts got, per period: payload, or what was on the wire with headers and padding.
+def goodput(results: Results, traffic: Sequence[str] | None = None) -> Series:
+    """Bit/s of payload that hosts got, per period; the last one counts as long as the run was in it."""
+    return _rate(results, "received_bytes", traffic)
 
-    The last period counts as long as the run was in it.
-    """
-    found = per_period(results, "wire_bytes" if wire else "received_bytes", traffic)
+
+def throughput(results: Results, traffic: Sequence[str] | None = None) -> Series:
+    """The same of what was on the wire, with headers and padding."""
+    return _rate(results, "wire_bytes", traffic)
+
+
+def _rate(results: Results, column: str, traffic: Sequence[str] | None) -> Series:
+    found = per_period(results, column, traffic)
     length = np.minimum(found.time_ps + period_ps(results), max(end_ps(results), 1)) - found.time_ps
     return Series(found.time_ps, found.value * 8e12 / length)
 

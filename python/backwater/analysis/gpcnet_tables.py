@@ -215,7 +215,7 @@ def control_factors(without: Sequence[Measured], with_: Sequence[Measured]) -> l
 def _moved(runs: Mapping[str, Sequence[Measured]], names: Sequence[str], over: str) -> Table:
     kinds = runs[names[0]][0].congestors
     headings = [*(one.name.partition(" (")[0] for one in kinds), "all congestors"]
-    made = terminal.table(f"Throughput of the congestors{over}", ["scheme"], headings)
+    made = terminal.table(f"Goodput of the congestors{over}", ["scheme"], headings)
     for name in names:
         columns = [[one.congestors[number].bps for one in runs[name]] for number in range(len(kinds))]
         total = [math.fsum(one.bps for one in run.congestors) for run in runs[name]]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from backwater.analysis import throughput
+from backwater.analysis import deliveries
 from backwater.common import quantities, terminal
 from backwater.common.late import np, pl
 from backwater.common.statistics import estimate, with_interval
@@ -62,7 +62,7 @@ def numbers(results: Results) -> Numbers:
     )
     if not len(destinations.item()):
         found["victim_marks"] = None
-    found["becn_peak"] = int(throughput.becns(results).value.max()) if results.has("delivered") else None
+    found["becn_peak"] = int(deliveries.becns(results).value.max()) if results.has("delivered") else None
     return found | _pauses(results) | _tables(results)
 
 
@@ -106,11 +106,11 @@ def entries_elsewhere(results: Results) -> int:
 
 
 def events(results: Results, what: str) -> Series:
-    """How often something happened to the tables of switches, per period of :func:`.throughput.period_ps`.
+    """How often something happened to the tables of switches, per period of :func:`.deliveries.period_ps`.
 
     `what` is a word of the column of that name, such as ``refused`` or ``notified`` (a CIM).
     """
-    period = throughput.period_ps(results)
+    period = deliveries.period_ps(results)
     here = at_switches(results).filter(pl.col("what").cast(pl.String) == what)
     found = here.group_by(pl.col("time_ps") // period).agg(events=pl.len()).collect()
     values = np.zeros(max(-(-end_ps(results) // period), 1))
@@ -122,7 +122,7 @@ def events(results: Results, what: str) -> Series:
 
 def slots(results: Results) -> Series:
     """The most slots in use at a time at any one switch, per period: what was taken before it counts, too."""
-    period = throughput.period_ps(results)
+    period = deliveries.period_ps(results)
     periods = max(-(-end_ps(results) // period), 1)
     here = at_switches(results).with_columns(period=(pl.col("time_ps") // period).clip(upper_bound=periods - 1))
     found = here.group_by("node_index", "period", maintain_order=True).agg(
@@ -175,7 +175,7 @@ def _words(runs: Mapping[str, Sequence[Results]]) -> str:
     every = [run for of_name in runs.values() for run in of_name]
     lines = []
     if any(run.has("delivered") for run in every):
-        lines.append(f"peak: most BECNs in {quantities.time(throughput.period_ps(every[0]))}")
+        lines.append(f"peak: most BECNs in {quantities.time(deliveries.period_ps(every[0]))}")
     where = hot(every[0]) if every else pl.DataFrame()
     if where.height:
         names = ", ".join(where["dst"].unique(maintain_order=True))

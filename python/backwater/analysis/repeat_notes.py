@@ -18,11 +18,16 @@ def of(results: Results) -> list[str | Remark]:
 
 
 def _drops(results: Results) -> list[str]:
-    """How many packets were dropped, by reason, most first."""
+    """How many packets the network dropped, by reason, most first; what receivers did not take is told of flows."""
     if not results.has("drop_counts"):
         return []
     reason, packets = pl.col("reason").cast(pl.String), pl.col("packets").sum()
-    found = results.drop_counts.group_by(reason).agg(packets).sort("packets", "reason", descending=[True, False])
+    found = (
+        results.drop_counts.filter(reason != "not-taken")
+        .group_by(reason)
+        .agg(packets)
+        .sort("packets", "reason", descending=[True, False])
+    )
     counts = [(str(why), int(count)) for why, count in found.collect().rows() if count]
     if not counts:
         return []
@@ -41,11 +46,11 @@ def _repeats(results: Results) -> list[str | Remark]:
     lines: list[str | Remark] = []
     if resent or nacks or timeouts:
         parts = [
-            f"{quantities.count(resent)} packets sent again",
+            f"{quantities.counted(resent, 'packet')} sent again",
             f"{quantities.count(twice)} received twice",
             f"{quantities.count(discarded)} discarded out of order",
-            f"{quantities.count(nacks)} NACKs",
-            f"{quantities.count(timeouts)} timeouts",
+            quantities.counted(nacks, "NACK"),
+            quantities.counted(timeouts, "timeout"),
         ]
         lines.append("queue pairs: " + ", ".join(parts) + _useful(results))
     if failed:

@@ -18,9 +18,12 @@ from backwater.common.late import pl
 from backwater.errors import ResultsChangedError, UsageError, reason, require_text
 
 #: The version of results folders that this code reads.
-FORMAT = 2
-#: An older one that it reads as well: there caveats and notes are sentences without codes.
-_SENTENCES = 1
+FORMAT = 3
+#: Older ones that it reads as well. In the first, caveats and notes are sentences without codes.
+_SENTENCES, _OLDER = 1, (1, 2)
+#: What the older ones called columns of tables, and numbers of traffic entries in run.json.
+_COLUMNS = {"flows": {"throughput_bps": "goodput_bps"}}
+_OF_TRAFFIC = {"mean_throughput_bps": "mean_goodput_bps"}
 #: What every run.json says, and of which type it is.
 _NEEDED: dict[str, type | tuple[type, ...]] = {
     "scenario": dict,
@@ -143,7 +146,7 @@ def _read(file: Path) -> tuple[dict[str, Any], _Identity]:
     missing = [key for key in _NEEDED if key not in meta] if isinstance(meta, dict) else [*_NEEDED]
     if missing:
         raise UsageError(f"{file} is not of a run: it lacks {', '.join(missing)}; run the scenario again")
-    if meta.get("format") not in (FORMAT, _SENTENCES):
+    if meta.get("format") not in (FORMAT, *_OLDER):
         version = meta.get("version", "?")
         raise UsageError(
             f"{file.parent} is of format {meta.get('format')} (Backwater {version}), not {FORMAT}: run the "
@@ -154,6 +157,9 @@ def _read(file: Path) -> tuple[dict[str, Any], _Identity]:
     if meta["format"] == _SENTENCES:
         for kind in ("caveats", "notes"):
             meta[kind] = [_remark(str(message)) for message in meta.get(kind, ())]
+    if meta["format"] in _OLDER and "traffic" in meta:
+        entries = meta["traffic"]
+        meta["traffic"] = [{_OF_TRAFFIC.get(name, name): entry[name] for name in entry} for entry in entries]
     return meta, identity
 
 
@@ -277,12 +283,14 @@ class Results:
         _Forks.require_none()
         self._require_sound(name)
         # A lazy frame reads when it is asked: until then another run may have come into the folder.
-        return pl.scan_parquet(self.file(name), glob=False).map_batches(
+        table = pl.scan_parquet(self.file(name), glob=False).map_batches(
             lambda read: self._as_read(name, read),
             predicate_pushdown=True,
             projection_pushdown=True,
             slice_pushdown=True,
         )
+        older = self.meta["format"] in _OLDER and name in _COLUMNS
+        return table.rename(_COLUMNS[name], strict=False) if older else table
 
     def _as_read(self, name: str, read: pl.DataFrame) -> pl.DataFrame:
         self._require_sound(name)

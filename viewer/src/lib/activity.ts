@@ -18,7 +18,7 @@ export interface Row {
 export const BINS = 400;
 
 /** The names of rows, those that say most first. */
-export const ORDER = ["longest queue", "ports paused", "marks", "all queues", "throughput", "flows"];
+export const ORDER = ["longest queue", "ports paused", "marks", "all queues", "goodput", "flows"];
 
 /** The rows of a run until a time in ticks. */
 export function rows(run: Run, bins: number, until: number): Row[] {
@@ -64,7 +64,7 @@ export function rows(run: Run, bins: number, until: number): Row[] {
   }
   if (mbps.some((value) => value > 0)) {
     found.push({
-      name: "throughput",
+      name: "goodput",
       meaning: "the payload that all flows together move, each at its mean rate from its start to its end",
       unit: "rate",
       curves: [{ values: mbps, colour: "faint" }],

@@ -41,8 +41,8 @@ const MISSING: [string, string, string][] = [
 
 /** Puts a run together. Throws an Error for one of another version. */
 export function build(meta: Record<string, unknown>, tables: Record<string, Table>, notes: string[] = []): Packed {
-  if (meta.format !== 1 && meta.format !== 2)
-    throw new Error(`run.json is of format ${meta.format}, this page reads formats 1 and 2: run the scenario again`);
+  if (![1, 2, 3].includes(Number(meta.format)))
+    throw new Error(`run.json is of format ${meta.format}, this page reads formats 1 to 3: run the scenario again`);
   const end = Math.max(1, Number(meta.sim_time_ps));
   const tick = 1000 * (1 + Math.floor(end / (1000 * (2 ** 31 - 2))));
   const columns = new Map<string, Column>();

@@ -44,11 +44,12 @@ impl Ports {
         }
     }
 
-    /// Packets and bytes dropped at a port in a class, for whatever reason.
+    /// Packets and bytes dropped at a port in a class, for whatever reason but that a receiver did not take them.
     pub(crate) fn dropped(&self, port: u16, class: u8) -> (u64, u64) {
         let first = (port, class, DropReason::ALL[0]);
         let of_port = self.drops.range(first..).take_while(|((at, of, _), _)| (*at, *of) == (port, class));
-        of_port.fold((0, 0), |sum, (_, (packets, bytes))| (sum.0 + packets, sum.1 + bytes))
+        let lost = of_port.filter(|((_, _, reason), _)| *reason != DropReason::NotTaken);
+        lost.fold((0, 0), |sum, (_, (packets, bytes))| (sum.0 + packets, sum.1 + bytes))
     }
 
     /// Packets dropped in all.

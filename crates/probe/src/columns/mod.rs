@@ -22,7 +22,7 @@ pub use collective::CollectiveRecord;
 pub use isolation::{ISOLATION_WORDS, ORIGIN_WORDS};
 pub use job::JobMessageRecord;
 pub use put::{HALT_WORDS, PUT_WORDS};
-pub(crate) use totals::{fct, slowdown, throughput_bps};
+pub(crate) use totals::{bits_per_second, fct, slowdown};
 
 use crate::column::Column;
 use backwater_units::Time;

@@ -16,9 +16,9 @@ pub(crate) fn slowdown(flow: &FlowRecord) -> Option<f64> {
     fct(flow).filter(|_| ideal > 0).map(|fct| fct.as_ps() as f64 / ideal as f64)
 }
 
-/// Payload bits received per second of `over`; `None` over an empty span.
-pub(crate) fn throughput_bps(received: Bytes, over: Span) -> Option<u64> {
-    let bits = u128::from(received.get()) * 8 * u128::from(PS_PER_S);
+/// Bits per second of `over`; `None` over an empty span.
+pub(crate) fn bits_per_second(bytes: Bytes, over: Span) -> Option<u64> {
+    let bits = u128::from(bytes.get()) * 8 * u128::from(PS_PER_S);
     bits.checked_div(u128::from(over.as_ps())).map(|bps| u64::try_from(bps).unwrap_or(u64::MAX))
 }
 
@@ -122,10 +122,10 @@ impl Table for FlowRecord {
             Take::MaybeF64(slowdown),
         ),
         column(
-            "throughput_bps",
+            "goodput_bps",
             "bps",
-            "Received payload over the FCT; null if it did not finish.",
-            Take::MaybeU64(|r| fct(r).and_then(|fct| throughput_bps(r.received, fct))),
+            "Received payload, each byte once, over the FCT; null if it did not finish.",
+            Take::MaybeU64(|r| fct(r).and_then(|fct| bits_per_second(r.received, fct))),
         ),
         column("packets", "count", "Data packets the receiver got.", Take::U64(|r| r.packets)),
         column("received_bytes", "bytes", "Payload the receiver got.", Take::U64(|r| r.received.get())),
@@ -260,7 +260,7 @@ impl Table for PortRecord {
         column(
             "dropped_packets",
             "count",
-            "Packets that were dropped here, for whatever reason.",
+            "Packets that were dropped here, for whatever reason but not-taken: what receivers did not take is in flows.",
             Take::U64(|r| r.dropped_packets),
         ),
         column("dropped_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.dropped_bytes.get())),

@@ -79,24 +79,24 @@ fn flows_are_summed_by_traffic_entry_and_an_entry_without_flows_has_no_means() {
     assert_eq!((incast.traffic.as_str(), incast.flows, incast.finished), ("incast", 2, 2));
     assert_eq!((incast.packets, incast.ce_packets, incast.ue_packets), (125, 6, 2));
     // 50 kB in 10 us are 40 Gbps, 75 kB in 30 us are 20 Gbps.
-    assert_eq!(incast.mean_throughput_bps, Some(30e9));
+    assert_eq!(incast.mean_goodput_bps, Some(30e9));
     // FCTs of 10 and 30 us where 5 us are ideal.
     let slowdown = incast.slowdown.as_ref().unwrap();
     assert_eq!((slowdown.p50, slowdown.max, slowdown.mean), (2.0, 6.0, 4.0));
     assert_eq!(incast.fct_ps.as_ref().map(|fct| fct.max), Some(30e6));
     let silent = &summary.traffic[2];
-    assert_eq!((silent.flows, silent.mean_throughput_bps, silent.fct_ps.as_ref()), (0, None, None));
+    assert_eq!((silent.flows, silent.mean_goodput_bps, silent.fct_ps.as_ref()), (0, None, None));
     assert_eq!((summary.totals.flows, summary.totals.packets, summary.totals.cnps), (3, 175, 9));
 }
 
 #[test]
-fn an_endless_flow_has_the_throughput_of_its_time_in_the_run_and_no_fct() {
+fn an_endless_flow_has_the_goodput_of_its_time_in_the_run_and_no_fct() {
     let mut endless = flow(0, 20, Time::MAX, 100_000);
     (endless.size, endless.ideal_fct) = (Bytes::MAX, Span::ZERO);
     let late = flow(0, 500, Time::MAX, 0);
     let summary = summarize(&[endless, late], &[], &names(), us(40)).unwrap();
     // 100 kB in the 20 us from its start to the end; a flow that never started does not count.
-    assert_eq!(summary.traffic[0].mean_throughput_bps, Some(40e9));
+    assert_eq!(summary.traffic[0].mean_goodput_bps, Some(40e9));
     assert_eq!((summary.traffic[0].finished, summary.traffic[0].slowdown.as_ref()), (0, None));
 }
 

@@ -23,14 +23,14 @@ pub(crate) fn write<R: Table>(dir: &Path, rows: &[R]) -> Vec<Row> {
 }
 
 #[test]
-fn a_finished_flow_has_fct_slowdown_and_throughput_and_an_unfinished_one_has_none() {
+fn a_finished_flow_has_fct_slowdown_and_goodput_and_an_unfinished_one_has_none() {
     let dir = tempfile::tempdir().unwrap();
     let unfinished = FlowRecord { finish: Time::MAX, ..flow() };
     let endless = FlowRecord { size: Bytes::MAX, ideal_fct: Span::ZERO, ..unfinished };
     let table = write(dir.path(), &[flow(), unfinished, endless]);
     assert_eq!(numbers(&table, "fct_ps"), [Some(5_000_000), None, None]);
     // 10 kB in 5 us are 16 Gbps.
-    assert_eq!(numbers(&table, "throughput_bps"), [Some(16_000_000_000), None, None]);
+    assert_eq!(numbers(&table, "goodput_bps"), [Some(16_000_000_000), None, None]);
     assert_eq!(numbers(&table, "size_bytes"), [Some(10_000), Some(10_000), None]);
     assert_eq!(numbers(&table, "ideal_fct_ps"), [Some(4_000_000), Some(4_000_000), None]);
     assert_eq!(numbers(&table, "acked_ps"), [None; 3]);

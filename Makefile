@@ -124,10 +124,14 @@ bench-dataplane: ## cycles per packet of the DPDK switch, over rings and memif: 
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
-bench-throughput: ## packet-hops per CPU-second: in windows, without batching, on the reference heap, on two threads
+bench-throughput: ## packet-hops per CPU-second: in windows, without batching, on the reference heap, on two threads, and with losses
 	@for workload in k8 k16; do for options in "" "--batching off" "--engine heap" "--threads 2"; do \
 	  echo "throughput $$workload $$options"; \
 	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- $$workload $$options || exit; \
+	done; done
+	@for repeat in go-back-n selective-repeat; do for marks in on off; do \
+	  echo "throughput k8 --losses $$repeat --marks $$marks"; \
+	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- k8 --losses $$repeat --marks $$marks || exit; \
 	done; done
 
 bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against their references; needs valgrind

@@ -175,9 +175,10 @@ pub fn with_puts(mut spec: Spec) -> Spec {
     spec
 }
 
-/// The same over switches that drop what is above 200 KB at a port, which RED marks nothing of; queue pairs send it again, with the values of
-/// the InfiniBand specification and of IRN.
-pub fn with_losses(mut spec: Spec, repeat: Repeats) -> Spec {
+/// The same without PFC: of the same memory a port holds at most 200 KB, and what comes above that is dropped and recorded. Queue pairs send it
+/// again, with the values of the InfiniBand specification and of IRN. RED marks a sixteenth as far up as it does above (25/100 KB), so that
+/// DCQCN hears of congestion before packets are dropped; or nothing, if `marks` is false: then it stays where it is, above what a port holds.
+pub fn with_losses(mut spec: Spec, repeat: Repeats, marks: bool) -> Spec {
     let reliable = ReliableSpec {
         repeat: Repeat::GoBackN,
         timeout: Span::from_ps(4_096_000 << 14),
@@ -199,8 +200,13 @@ pub fn with_losses(mut spec: Spec, repeat: Repeats) -> Spec {
             ..reliable
         },
     });
+    if marks {
+        let red = Red::new(Bytes::from_kb(25), Bytes::from_kb(100), 0.2, Bytes::new(0)).expect("in order");
+        spec.switch.detectors = per_switch_port(&spec.network, |_| Detector::Red(red));
+    }
     spec.switch.pfc = None;
     spec.switch.overflow = Overflow::Drop { port: Bytes::from_kb(200) };
+    spec.probe.drops = true;
     spec
 }
 

@@ -1,6 +1,7 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
 use backwater_benches::{
-    Workload, scenario, under_credits, with_isolation, with_puts, with_ranks, with_throttles,
+    Repeats, Workload, scenario, under_credits, with_isolation, with_losses, with_puts, with_ranks,
+    with_throttles,
 };
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
@@ -27,6 +28,8 @@ enum Switches {
     Ranks,
     /// They drop, and hosts send PUTs.
     Dropping,
+    /// They drop, and queue pairs send again.
+    Losing(Repeats),
 }
 
 const WINDOWS: Kind = Kind::Windows { threads: 1 };
@@ -62,6 +65,16 @@ pub(crate) const K8_ISOLATION: Case = Case { switches: Switches::Isolation, ..K8
 /// 128 hosts that send PUTs paced by duplicate ACKs over switches that drop, some to slow hosts.
 pub(crate) const K8_PUTS: Case = Case { switches: Switches::Dropping, ..K8_IN_ORDER };
 
+/// 128 hosts with go-back-N over switches that drop, and mark nothing before; long enough for a quarter of the packets to be dropped.
+pub(crate) const K8_GO_BACK_N: Case = Case {
+    workload: Workload::WebSearch(Span::from_us(300)),
+    switches: Switches::Losing(Repeats::GoBackN),
+    ..K8_IN_ORDER
+};
+
+/// The same with selective repeat, of which 0.4 % is.
+pub(crate) const K8_SELECTIVE: Case = Case { switches: Switches::Losing(Repeats::Selective), ..K8_GO_BACK_N };
+
 impl Case {
     /// Everything up to the first event; not counted.
     pub(crate) fn build(self) -> Simulation {
@@ -73,6 +86,7 @@ impl Case {
             Switches::Isolation => with_isolation(spec),
             Switches::Ranks => with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1),
             Switches::Dropping => with_puts(spec),
+            Switches::Losing(repeats) => with_losses(spec, repeats, false),
         };
         Simulation::new(spec, self.kind)
     }

@@ -7,8 +7,8 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use cases::{
-    K4_RANKS, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS, K16_BATCHED,
-    K16_CREDITS, K16_IN_ORDER,
+    K4_RANKS, K8_BATCHED, K8_CREDITS, K8_GO_BACK_N, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS,
+    K8_SELECTIVE, K16_BATCHED, K16_CREDITS, K16_IN_ORDER,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -83,6 +83,8 @@ fn hops() -> Result<Vec<(&'static str, u64)>, String> {
     // Under credits, with throttles, ranks, isolation and PUTs other things happen: a trajectory of its own.
     let k8_isolation = [("k8_isolation", K8_ISOLATION)];
     let k8_puts = [("k8_puts", K8_PUTS)];
+    let k8_go_back_n = [("k8_go_back_n", K8_GO_BACK_N)];
+    let k8_selective = [("k8_selective", K8_SELECTIVE)];
     let k8_credits = [("k8_credits", K8_CREDITS)];
     let k8_pft = [("k8_pft", K8_PFT)];
     let k4_ranks = [("k4_ranks", K4_RANKS)];
@@ -94,6 +96,8 @@ fn hops() -> Result<Vec<(&'static str, u64)>, String> {
         &k4_ranks[..],
         &k8_isolation[..],
         &k8_puts[..],
+        &k8_go_back_n[..],
+        &k8_selective[..],
         &k16[..],
         &k16_credits[..],
     ] {

@@ -8,8 +8,8 @@ use std::hint::black_box;
 
 use backwater_fabric::Simulation;
 use cases::{
-    Case, K4_RANKS, K8_BATCHED, K8_CREDITS, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS, K16_BATCHED,
-    K16_CREDITS, K16_IN_ORDER,
+    Case, K4_RANKS, K8_BATCHED, K8_CREDITS, K8_GO_BACK_N, K8_HEAP, K8_IN_ORDER, K8_ISOLATION, K8_PFT,
+    K8_PUTS, K8_SELECTIVE, K16_BATCHED, K16_CREDITS, K16_IN_ORDER,
 };
 use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 
@@ -23,6 +23,8 @@ use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_ben
 #[bench::k4_ranks(K4_RANKS)]
 #[bench::k8_isolation(K8_ISOLATION)]
 #[bench::k8_puts(K8_PUTS)]
+#[bench::k8_go_back_n(K8_GO_BACK_N)]
+#[bench::k8_selective(K8_SELECTIVE)]
 #[bench::k16_in_order(K16_IN_ORDER)]
 #[bench::k16_batched(K16_BATCHED)]
 fn run(mut simulation: Simulation) -> Simulation {

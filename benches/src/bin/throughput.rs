@@ -1,15 +1,17 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use backwater_benches::{
     Repeats, Workload, scenario, thresholds, under_credits, with_isolation, with_losses, with_puts,
     with_ranks, with_throttles,
 };
+use backwater_fabric::record::FlowRecord;
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -24,6 +26,7 @@ struct Options {
     puts: bool,
     ranks: bool,
     losses: Option<Repeats>,
+    marks: bool,
 }
 
 fn options() -> Option<Options> {
@@ -41,6 +44,7 @@ fn options() -> Option<Options> {
         puts: false,
         ranks: false,
         losses: None,
+        marks: true,
     };
     let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
@@ -62,6 +66,7 @@ fn options() -> Option<Options> {
                     _ => return None,
                 });
             }
+            "--marks" => options.marks = value != "off",
             "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
@@ -79,6 +84,7 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
         "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),
         "k4-short" => Some((4, Workload::WebSearch(Span::from_us(100)))),
         "k8-short" => Some((8, Workload::WebSearch(Span::from_us(100)))),
+        "k8-brief" => Some((8, Workload::WebSearch(Span::from_us(300)))),
         "k16-short" => Some((16, Workload::Permutation(Bytes::from_kb(50)))),
         _ => None,
     }
@@ -108,7 +114,7 @@ fn main() -> ExitCode {
             spec = with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1);
         }
         if let Some(repeats) = options.losses {
-            spec = with_losses(spec, repeats);
+            spec = with_losses(spec, repeats, options.marks);
         }
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let built = ProcessTime::now();
@@ -124,6 +130,9 @@ fn main() -> ExitCode {
         match simulation.run(&Control::default(), &mut |_| Ok(())) {
             Ok(totals) => {
                 report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
+                if options.losses.is_some() {
+                    report_losses(&simulation);
+                }
                 let (start, made) = (ProcessTime::now(), simulation.flows().len());
                 println!(
                     "{made} records made in {:.3} CPU-s, memory {} KiB",
@@ -155,6 +164,27 @@ fn report(run: u32, totals: &Totals, hosts: u64, cpu: f64, wall: f64) {
         peak_memory_kib().unwrap_or(0),
         totals.now,
         totals.digest,
+    );
+}
+
+/// What was lost, and what was sent again for it. A packet counts as a hop on each link that it crosses, also if it is dropped behind
+/// that: at the next switch, or by a receiver that misses a packet before it.
+fn report_losses(simulation: &Simulation) {
+    let (flows, mut dropped) = (simulation.flows(), BTreeMap::new());
+    for count in simulation.drop_counts() {
+        *dropped.entry(count.reason).or_insert(0) += count.packets;
+    }
+    let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum::<u64>();
+    let marks = sum(|flow| flow.cnps_ce);
+    let dropped: Vec<String> =
+        dropped.into_iter().map(|(reason, packets)| format!("{packets} {}", reason.word())).collect();
+    println!(
+        "dropped: {}; {} packets, {} sent again, {} NACKs, {} timeouts, {marks} marks answered",
+        if dropped.is_empty() { "nothing".to_owned() } else { dropped.join(", ") },
+        sum(|flow| flow.packets),
+        sum(|flow| flow.resent_packets),
+        sum(|flow| flow.nacks),
+        sum(|flow| flow.timeouts),
     );
 }
 

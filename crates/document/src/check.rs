@@ -82,7 +82,11 @@ impl Check<'_> {
             }
             _ => {
                 let wanted = wanted(view);
-                let such = if wanted == "a list" { format!(" in brackets; {}", help_of(view)) } else { String::new() };
+                let such = if wanted == "a list" {
+                    format!(" in brackets; {}", help_of(view))
+                } else {
+                    String::new()
+                };
                 self.wrong_type(node, name, wanted, &Rules::kind_names(view), &such);
             }
         }

@@ -191,10 +191,12 @@ fn twice(context: &mut Context<'_>, mut all: Vec<(u32, During, u16)>, what: impl
                 _ => format!("from {} to {}", at(*from), at(*both)),
             };
             let (message, help) = if first == second {
-                let message = format!("{} twice at a time: by fault {first} and by its next turn, {when}", what(*one));
+                let message =
+                    format!("{} twice at a time: by fault {first} and by its next turn, {when}", what(*one));
                 (message, "let each turn end before the next one begins: lower for, or raise every")
             } else {
-                let message = format!("{} twice at a time: by fault {first} and by fault {second}, {when}", what(*one));
+                let message =
+                    format!("{} twice at a time: by fault {first} and by fault {second}, {when}", what(*one));
                 (message, "let the second begin after the first has ended (faults are counted from 0)")
             };
             context.report(&at!["fault", usize::from(*second)], message, "overlaps", help);

@@ -84,6 +84,9 @@ def test_the_sample_becomes_a_scenario_that_runs(tmp_path: Path, capsys: pytest.
     assert made["switch"]["pfc"]["headroom"] == "600KB"
     assert (made["switch"]["pfc"]["alpha"], made["switch"]["pfc"]["priorities"]) == (2**-2, [3])
     assert made["switch"]["preset"] == "tomahawk3"
+    assert (made["switch"]["lossy"], made["switch"]["overflow"]) == ({"pool": "16MB", "alpha": 8.0}, "drop-lossy")
+    assert made["switch"]["shares"] == [{"priority": 3, "weight": 60}, {"priority": 0, "weight": 40}]
+    assert made["switch"]["pfc"]["watchdog"] == {"action": "drop", "detect": "200ms", "restore": "200ms"}
     # A metre takes 5 ns: 3 m and 30 m.
     assert {link["delay"] for link in made["topology"]["links"]} == {"15ns", "150ns"}
     # NVIDIA's fractions of 1024.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -15,6 +16,8 @@ from backwater.results import Results, measures
 
 #: What a run can be asked to plot.
 KINDS = ("queues", "rates", "slowdown")
+#: At most so many faults have their numbers beside their lines.
+_NUMBERED = 8
 
 
 def draw(groups: Mapping[str, Sequence[Results]], file: Path, kind: str | None = None) -> Path:
@@ -67,6 +70,7 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
             axes.set_title(results.folder.name)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
+        _mark_faults(axes, results)
         shown_first = "longest queues" if by == "port" else "highest rates"
         more = f"the {len(plot.CYCLE)} {shown_first} of {len(names)}" if len(names) > len(plot.CYCLE) else None
         if pictures.paper().narrow:
@@ -75,6 +79,29 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
         else:
             axes.legend(title=more)
     return figure
+
+
+def _mark_faults(axes: Axes, results: Results) -> None:
+    """A line where each fault begins, with its number; without numbers if there are many."""
+    if not results.has("faults"):
+        return
+    begun = results.faults.filter(pl.col("fault").is_not_null()).group_by("fault").agg(pl.col("time_ps").min())
+    faults = begun.sort("fault").collect().rows()
+    for number, time_ps in faults:
+        axes.axvline(time_ps / 1e9, color=plot.GREY, ls=":", lw=1, zorder=0)
+        if len(faults) <= _NUMBERED:
+            at = (time_ps / 1e9, 1.0)
+            axes.annotate(
+                f"fault {number}",
+                at,
+                (2, -2),
+                xycoords=axes.get_xaxis_transform(),
+                textcoords="offset points",
+                rotation=90,
+                va="top",
+                size=7,
+                color=plot.GREY,
+            )
 
 
 def _with_ends(run: Results) -> pl.LazyFrame:

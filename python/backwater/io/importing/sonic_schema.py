@@ -153,6 +153,7 @@ REASONS: Mapping[tuple[str, str] | str, str] = {
     "WRED_PROFILE": "no lossless queue uses it",
     "QUEUE": "the queue is not lossless",
     ("QUEUE", "scheduler"): "no priority here has the queue",
+    ("SCHEDULER", "type"): "weights are shares of bytes here (DWRR), and those of packets count as such",
     "SCHEDULER": "ports here have no shaper, and weights are bytes of queues that priorities have",
     "PFC_WD": "the port is not a front port that is up",
     ("PFC_WD", "POLL_INTERVAL"): "the watchdog here looks at all times: it acts up to an interval earlier",

@@ -341,6 +341,7 @@ def test_errors_and_a_link_that_goes_down_become_faults_and_queue_pairs_go_back_
     [
         ("ERROR_RATE_PER_LINK 2", "ERROR_RATE_PER_LINK 2 is no share of the frames, 0 to 1"),
         ("LINK_DOWN 5 a 3", "LINK_DOWN '5 a 3' is not a time in us and two nodes"),
+        ("LINK_DOWN 5 0 1", "LINK_DOWN 5 0 1: no link of the topology joins them; 0 has links to 3"),
     ],
 )
 def test_losses_that_say_nothing_are_refused_with_their_line(tmp_path: Path, lines: str, told: str) -> None:

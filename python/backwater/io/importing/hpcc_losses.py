@@ -43,7 +43,7 @@ def read(config: Config, topology: str) -> Losses:
     faults = _links(made, rate)
     if faults:
         made.notes.append(_SPARED)
-    down = _down(config)
+    down = _down(config, made.topology)
     if down:
         faults += down
         made.lines += _AT_ONCE
@@ -103,8 +103,8 @@ def _links(made: Losses, common: float) -> list[str]:
     return faults
 
 
-def _down(config: Config) -> list[str]:
-    """The fault of `LINK_DOWN us a b`; the time counts from when flows start, and 0 is none."""
+def _down(config: Config, topology: str) -> list[str]:
+    """The fault of `LINK_DOWN us a b`; the time counts from when flows start, 2 s there, and 0 is none."""
     value = config.values.get("LINK_DOWN")
     if value is None or value.words[0].strip("0.") == "":
         return []
@@ -113,4 +113,9 @@ def _down(config: Config) -> list[str]:
         told = " ".join(value.words)[:40]
         config.refuse("LINK_DOWN", f"LINK_DOWN {told!r} is not a time in us and two nodes")
     time, first, second = value.words
+    links = [set(words[:2]) for words in map(str.split, topology.splitlines()) if len(words) == 5 and "bps" in words[2]]
+    if links and {first, second} not in links:
+        ends = sorted({end for link in links if first in link for end in link - {first}}, key=len)
+        has = f"{first} has links to {', '.join(ends[:5])}" if ends else f"it has no link of {first}"
+        config.refuse("LINK_DOWN", f"LINK_DOWN {time} {first} {second}: no link of the topology joins them; {has}")
     return ["[[fault]]", 'kind = "link-down"', f'link = ["n{first}", "n{second}"]', f'at = "{int(time)}us"', ""]

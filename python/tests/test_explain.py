@@ -191,6 +191,11 @@ def test_every_key_and_word_of_the_schema_is_explained() -> None:
     assert {name for kind, name in found if kind == "word"} - words <= alone
 
 
+def test_an_algorithm_has_no_links_of_rust() -> None:
+    found = [entry for entry in explaining.algorithms.entries() if "](" in entry.summary + entry.text]
+    assert [entry.word for entry in found] == []
+
+
 def test_every_algorithm_is_explained_with_its_reference_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     source = ROOT / "crates" / "control" / "src"
     for file in source.rglob("*.rs"):

@@ -25,4 +25,4 @@ def entries() -> list[Entry]:
 
 def _without_links(text: str) -> str:
     """Links of Rust's documentation lead nowhere here: [`Tcd::credits`] is `Tcd::credits`."""
-    return re.sub(r"\[(`[^`]*`)\](?!\()(?:\([^)]*\))?", r"\1", text).strip()
+    return re.sub(r"\[(`[^`]*`)\](?:\((?:[^()]|\(\))*\))?", r"\1", text).strip()

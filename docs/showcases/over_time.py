@@ -9,6 +9,7 @@ from backwater.analysis import deliveries, plot
 from backwater.experiments import comparison
 from backwater.experiments.executor import run_jobs
 from backwater.experiments.progress import watching
+from backwater.experiments.store import RunFolders
 from backwater.scenario import schemes
 
 NAME = "isolation-and-tcd-one-tree"
@@ -27,11 +28,12 @@ DASHES = {"ECN+ici": (0, (2, 4)), "TCD+ici": (2, (2, 4)), "ici+": (4, (2, 4))}
 def runs(folder: Path) -> dict[str, Results]:
     """The first seed under each of SCHEMES, in the folder of `backwater compare`."""
     listed = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], only=SCHEMES)
-    jobs = comparison.plan(listed, [1], folder)[1]
-    missing = [job for job in jobs.values() if not comparison.done(job.out)]
+    kept = RunFolders(folder, needed=("flows",))
+    planned = comparison.plan(listed, [1], kept)
+    missing = [job for job in planned[1].values() if kept.find(job) is None]
     with watching(missing, quiet=False) as watcher:
         run_jobs(missing, watcher=watcher)
-    return {name: Results(job.out) for name, job in jobs.items()}
+    return {name: runs[0] for name, runs in comparison.complete(planned, kept).items()}
 
 
 def draw(found: dict[str, Results], file: Path) -> None:

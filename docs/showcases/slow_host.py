@@ -18,6 +18,7 @@ from backwater.common.statistics import estimate
 from backwater.experiments import comparison
 from backwater.experiments.executor import run_jobs
 from backwater.experiments.progress import watching
+from backwater.experiments.store import RunFolders
 from backwater.scenario import schemes
 
 NAME = "lossy-or-lossless"
@@ -37,11 +38,12 @@ Steps = np.ndarray[Any, np.dtype[np.float64]]
 def runs(only: Sequence[str], seeds: Sequence[int], folder: Path, overrides: Sequence[str]) -> dict[str, list[Results]]:
     """Every seed under each scheme, in the folder of `backwater compare`."""
     listed = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], overrides, only)
-    planned = comparison.plan(listed, seeds, folder)
-    missing = [job for jobs in planned.values() for job in jobs.values() if not comparison.done(job.out)]
+    kept = RunFolders(folder, needed=("flows",))
+    planned = comparison.plan(listed, seeds, kept)
+    missing = [job for jobs in planned.values() for job in jobs.values() if kept.find(job) is None]
     with watching(missing, quiet=False) as watcher:
         run_jobs(missing, watcher=watcher)
-    return {scheme: [Results(jobs[scheme].out) for jobs in planned.values()] for scheme in only}
+    return comparison.complete(planned, kept)
 
 
 def measured(run: Results) -> Values:

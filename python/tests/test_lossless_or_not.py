@@ -19,6 +19,7 @@ from backwater.cli import main
 from backwater.errors import Exit, UsageError
 from backwater.experiments import sweep_measures
 from backwater.results import measures
+from backwater.results.catalogue import named
 from backwater.scenario import schemes
 from backwater.scenario.scenario import Scenario
 
@@ -279,3 +280,15 @@ def test_where_nothing_is_sent_again_nothing_is_told_of_it(tcd_run: Results) -> 
     assert not measures.repeats(tcd_run.meta["scenario"])
     row: dict[str, Any] = sweep_measures.of(tcd_run)[0]
     assert [row[name] for name in ("resent_packets", "failed", "nacks", "timeouts")] == [None] * 4
+
+
+def test_irn_without_pfc_is_better_than_roce_with_pfc_by_what_its_paper_says(tmp_path: Path) -> None:
+    # The abstract of the IRN paper: "IRN (without PFC) outperforms RoCE (with PFC) by 6-83%".
+    found: dict[str, dict[str, float]] = {}
+    for scheme in schemes.of(Scenario.load(FILE.with_name("irn.toml"))):
+        if scheme.name in ("RoCE PFC DCQCN", "IRN DCQCN"):
+            _run(scheme.scenario, scheme.overrides, out=tmp_path / scheme.name)
+            wanted = named("mean_slowdown mean_fct_ps p99_fct_ps")
+            found[scheme.name] = measures.of_traffic(Results(tmp_path / scheme.name), wanted).row(0, named=True)
+    for measure in ("mean_slowdown", "mean_fct_ps", "p99_fct_ps"):
+        assert 0.06 < 1 - found["IRN DCQCN"][measure] / found["RoCE PFC DCQCN"][measure] < 0.83

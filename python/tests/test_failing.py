@@ -113,6 +113,11 @@ def test_broken_invariants_bugs_and_ctrl_c_have_an_object_too(
     text = "the packet memory of switch s overflows"
     for error, code, kind in (
         (codes.as_coded(InvariantError(text), "buffer-overflow"), Exit.INVARIANT_BROKEN, "buffer-overflow"),
+        (
+            codes.as_coded(InvariantError("flow 3: 1 missing"), "packets-missing"),
+            Exit.INVARIANT_BROKEN,
+            "packets-missing",
+        ),
         (ZeroDivisionError("by zero"), Exit.INVARIANT_BROKEN, "audit"),
         (KeyboardInterrupt(), Exit.CAVEATS, "interrupted"),
     ):

@@ -312,6 +312,33 @@ def test_a_pool_of_lossy_queues_is_memory_beside_that_of_lossless_ones(tmp_path:
     assert found == [Fate.NONE, Fate.AGAINST, Fate.NONE]
 
 
+def test_wred_of_a_lossy_queue_drops_what_it_would_not_mark(tmp_path: Path) -> None:
+    def early(**fields: str) -> switch.Switch:
+        config = _with_lossy()
+        curve = {"green_min_threshold": "100000", "green_max_threshold": "300000", "green_drop_probability": "10"}
+        config["WRED_PROFILE"]["tail"] = curve | fields
+        config["QUEUE"] |= {f"{port}|0-2": {"wred_profile": "tail"} for port in ("Ethernet0", "Ethernet4")}
+        return _load(tmp_path, config)
+
+    for ecn, drops in (("ecn_none", "all"), ("ecn_all", "not-capable")):
+        made = early(wred_green_enable="true", ecn=ecn)
+        keys, fates = _keys(made), _fates(made)
+        names = ("drops", "kmin", "kmax", "pmax")
+        assert [keys[f"switch.lossy.red.{name}"] for name in names] == [drops, "100000B", "300000B", 0.1]
+        taken = (
+            "WRED_PROFILE|tail|wred_green_enable",
+            "WRED_PROFILE|tail|green_min_threshold",
+            "QUEUE|Ethernet0|0-2|wred_profile",
+        )
+        assert {fates[name] for name in taken} == {Fate.TAKEN}
+        # The detector is that of lossless queues.
+        assert keys["switch.detector.kmin"] == "200000B"
+        resolve(made.imported.files["scenario.toml"], tmp_path, {})
+    made = early(ecn="ecn_none")
+    assert not any(key.startswith("switch.lossy.red") for key in _keys(made))
+    assert _fates(made)["WRED_PROFILE|tail|green_min_threshold"] is Fate.NONE
+
+
 def test_alpha_of_a_lossy_queue_is_two_to_the_power_of_dynamic_th(tmp_path: Path) -> None:
     for threshold, alpha in (("7", 128.0), ("0", 1.0), ("-7", 2**-7), ("-8", 2**-7)):
         made = _load(tmp_path, _with_lossy(dynamic_th=threshold))

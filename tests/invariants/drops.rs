@@ -1,8 +1,9 @@
 //! A switch that drops: as many packets as there is no room for, each counted, whatever engine runs it.
+use backwater_control::detector::Red;
 use backwater_control::flow_control::{LossyPool, Threshold};
 use backwater_engine::{stream, uniform};
 use backwater_fabric::record::DropReason;
-use backwater_fabric::{Kind, Overflow, Spec};
+use backwater_fabric::{EarlyDrop, Kind, Overflow, Spec};
 use backwater_topology::generate;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -86,7 +87,7 @@ fn mixed(hosts: u32, flows: Vec<Flow>, pool: LossyPool, lossless: bool) -> Spec 
             *threshold = of_switch;
         }
     }
-    spec.switch.overflow = Overflow::Share { pool, lossless };
+    spec.switch.overflow = Overflow::Share { pool, early: None, lossless };
     spec
 }
 
@@ -108,6 +109,72 @@ fn a_lossy_queue_takes_its_share_of_the_pool_and_a_lossless_one_beside_it_loses_
     assert_eq!(arrived(&outcome), 80 - 50 + 80);
     assert_eq!(outcome.port((20, 0), 2).peak_queue, Bytes::new(20 * PACKET));
     assert!(outcome.ports.iter().map(|port| port.pauses).sum::<u64>() > 0);
+}
+
+/// Bursts of priority 2 into a pool that they do not fill, and RED at their queue.
+fn early(sources: u32, flows: Vec<Flow>, ramp: Red, capable: bool) -> Spec {
+    let flows = flows.into_iter().map(|flow| Flow { priority: 2, ..flow }).collect();
+    let pool = LossyPool { bytes: 900 * PACKET, log_alpha: 3 };
+    let mut spec = mixed(sources + 1, flows, pool, false);
+    spec.switch.overflow =
+        Overflow::Share { pool, early: Some(EarlyDrop { ramp, capable }), lossless: false };
+    spec
+}
+
+#[test]
+fn red_drops_what_comes_above_its_threshold_though_there_is_room() {
+    // A step at 10 packets. 8 packets come every packet time and 1 leaves. After the first 8, 7 wait; the next find 6 to 10, of which
+    // the last is not above the step, and 3 are lost; each of the eight rounds that follow finds 10, and loses 7.
+    let flows = || bursts(&(1..9).map(|src| (src, 0)).collect::<Vec<_>>());
+    let step = Red::step(Bytes::new(10 * PACKET));
+    let outcome = complete(early(8, flows(), step, true), FAST);
+    let drops = &outcome.records.drops;
+    assert_eq!(drops.len(), 3 + 8 * 7);
+    assert!(drops.iter().all(|drop| (drop.port, drop.priority, drop.reason) == (0, 2, DropReason::Red)));
+    assert_eq!(outcome.port((11, 0), 2).peak_queue, Bytes::new(11 * PACKET));
+    // What can be marked is for the detector; nothing else is above the step.
+    let outcome = complete(early(8, flows(), step, false), FAST);
+    assert_eq!((outcome.records.drops.len(), arrived(&outcome)), (0, 80));
+}
+
+#[test]
+fn red_drops_the_share_that_its_ramp_says_and_the_same_packets_on_every_engine() {
+    // 2 packets come every packet time and 1 leaves, so that half of them are lost once 100 wait, of 200 where all would be.
+    let flows = || {
+        let burst = |src| {
+            (0..2000).map(move |n| flow(src, 0, PACKET, Time::from_ps(n * PACKET_TIME), Pacing::LineRate))
+        };
+        (1..3).flat_map(burst).collect::<Vec<_>>()
+    };
+    let most = 200;
+    let ramp = Red::new(Bytes::ZERO, Bytes::new(most * PACKET), 1.0, Bytes::ZERO).expect("a ramp");
+    let run =
+        |kind| try_run(early(2, flows(), ramp, true), kind, Some(us(500))).expect("nothing else is lost");
+    let outcome = run(FAST);
+    let drops = &outcome.records.drops;
+    assert!(drops.iter().all(|drop| drop.reason == DropReason::Red));
+    // The queue before each round, from the drops: the first of its packets finds that, the second one more at most.
+    let (mut queue, mut least, mut greatest, mut variance) = (0_u64, 0.0, 0.0, 0.0);
+    for round in 0..2000 {
+        let time = Time::from_ps((round + 1) * PACKET_TIME + 1_000_000);
+        let lost = drops.iter().filter(|drop| drop.time == time).count() as u64;
+        // Of the first two, one finds the port idle.
+        queue = queue.saturating_sub(1);
+        let share = |queue: u64| queue as f64 / most as f64;
+        least += 2.0 * share(queue);
+        greatest += 2.0 * share(queue + 1);
+        variance += 2.0 * 0.25;
+        queue += 2 - lost - u64::from(round == 0);
+    }
+    let (count, four_sigma) = (drops.len() as f64, 4.0 * f64::sqrt(variance));
+    assert!(
+        (least - four_sigma..=greatest + four_sigma).contains(&count),
+        "{count} of {least} to {greatest}"
+    );
+    assert!(count > 1500.0, "{count}");
+    for kind in [Kind::Windows { threads: 3 }, Kind::Heap] {
+        assert_eq!(&run(kind).records.drops, drops);
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ proptest! {
         weight in 1..100_u32,
         log_alpha in -3..4_i32,
         pool in 5..60_u32,
+        early in prop_oneof![Just("none"), Just("not-capable"), Just("all")],
         receiver in 0..6_u32,
         seed in 1..1000_u32,
     ) {
@@ -55,7 +56,7 @@ buffer = "4MB"
 shares = [{{ priority = 3, weight = {weight} }}, {{ priority = 1, weight = 50 }}]
 detector = {{ kind = "{detector}" }}
 pfc = {{ priorities = [3] }}
-lossy = {{ pool = "{pool}KB", alpha = {} }}
+lossy = {{ pool = "{pool}KB", alpha = {}, red = {{ drops = "{early}", kmin = "2KB", kmax = "20KB", pmax = 0.3 }} }}
 [probe]
 drops = true
 [transport]
@@ -88,7 +89,12 @@ reliability = "{reliability}"
         // What a receiver that goes back N discards is no loss of a switch.
         let lost = |drop: &&DropRecord| drop.reason != DropReason::NotTaken;
         let drops: Vec<&DropRecord> = runs[0].records.drops.iter().filter(lost).collect();
-        prop_assert!(drops.iter().all(|drop| drop.priority == 1 && drop.reason == DropReason::Pool), "{}", &text);
+        let is_meant = |drop: &&DropRecord| match drop.reason {
+            DropReason::Pool => true,
+            DropReason::Red => early == "all" || early == "not-capable" && !drop.data,
+            _ => false,
+        };
+        prop_assert!(drops.iter().all(|drop| drop.priority == 1 && is_meant(drop)), "{}", &text);
         // Five bursts at line rate into one port, and a pool for 60 packets at most.
         prop_assert!(!drops.is_empty(), "{}", &text);
     }

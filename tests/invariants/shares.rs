@@ -54,8 +54,11 @@ fn a_lossy_class_beside_a_lossless_one_has_its_share_and_no_more() {
     let mut spec = two([u64::MAX; 2], [1, 1, 20, 80, 1, 1, 1, 1]);
     let pfc = spec.switch.pfc.as_mut().expect("ideal has PFC");
     pfc.priorities = 1 << 3;
-    spec.switch.overflow =
-        Overflow::Share { pool: LossyPool { bytes: 100 * PACKET, log_alpha: 0 }, lossless: false };
+    spec.switch.overflow = Overflow::Share {
+        pool: LossyPool { bytes: 100 * PACKET, log_alpha: 0 },
+        early: None,
+        lossless: false,
+    };
     // What is lost breaks the order of a flow that sends nothing twice: packets of flows of their own.
     let mut flows = vec![spec.flows[0]];
     flows.extend((0..5600).map(|n| Flow {

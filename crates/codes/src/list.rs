@@ -137,6 +137,11 @@ TooLong: Invariant "too-long" {
     means: "Simulated time ends after 18 014 s (2^54 ps).",
     todo: "Set run.until, send less, or raise the rates.",
 }
+PacketsMissing: Invariant "packets-missing" {
+    short: "At the end of a run packets of a flow or a link are missing, or counted twice: a bug of Backwater.",
+    means: "The packets sent must be those delivered, dropped by a reason, come twice, and still under way. This is added up for each flow and each link.",
+    todo: "Do not use the results. Please report it with the output of backwater doctor and the scenario; if the core has code of your own, look there first.",
+}
 Audit: Invariant "audit" {
     short: "A bug of Backwater, such as a counter that does not add up at the end of a run.",
     means: "Bytes, credits, tables and frames are added up at the end of each run.",

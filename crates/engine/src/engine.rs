@@ -229,17 +229,38 @@ impl<N: Node> Engine<N> {
         match &mut self.inner {
             #[cfg(feature = "reference")]
             Inner::Heap(heap) => std::mem::take(&mut heap.kept),
-            Inner::Windows(Windows { shards, places, .. }) => {
-                let mut numbers: Vec<Vec<u32>> =
-                    shards.iter().map(|shard| vec![0; shard.nodes.len()]).collect();
-                for (node, place) in (0..).zip(&*places) {
-                    numbers[place.shard()][place.index()] = node;
-                }
-                let kept = shards.iter_mut().zip(&numbers).flat_map(|(shard, numbers)| {
+            Inner::Windows(windows) => {
+                let numbers = windows.numbers();
+                let kept = windows.shards.iter_mut().zip(&numbers).flat_map(|(shard, numbers)| {
                     shard.kept.drain(..).map(|(index, message)| (numbers[index as usize], message))
                 });
                 kept.collect()
             }
+        }
+    }
+
+    /// The messages that have not taken effect, with the nodes that they are for, in no order.
+    pub fn messages(&self) -> Vec<(u32, N::Message)> {
+        match &self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.pending().collect(),
+            Inner::Windows(windows) => {
+                let numbers = windows.numbers();
+                let all = windows.shards.iter().zip(&numbers).flat_map(|(shard, numbers)| {
+                    shard.inbox.messages().map(|(index, message)| (numbers[index], *message))
+                });
+                all.collect()
+            }
+        }
+    }
+
+    /// For tests: the first message on a short way that is such a one never takes effect. Whether there was one.
+    #[doc(hidden)]
+    pub fn forget(&mut self, is_such: impl Fn(&N::Message) -> bool) -> bool {
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(_) => false,
+            Inner::Windows(windows) => windows.shards.iter_mut().any(|shard| shard.inbox.forget(&is_such)),
         }
     }
 

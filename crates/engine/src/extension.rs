@@ -82,6 +82,11 @@ impl<M: Copy> Mail<M> {
         self.parcels.iter().map(|parcel| parcel.window).min().unwrap_or(u64::MAX)
     }
 
+    /// All messages, with the places of their nodes.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, &M)> {
+        self.parcels.iter().map(|parcel| (parcel.node as usize, &parcel.message))
+    }
+
     /// Empties it: `f` gets window, node, message and extension of each.
     pub(crate) fn drain(&mut self, mut f: impl FnMut(u64, usize, M, &[u8])) {
         for parcel in self.parcels.drain(..) {

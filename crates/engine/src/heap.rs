@@ -88,6 +88,12 @@ impl<N: Node> Heap<N> {
         self.messages.capacity() * size_of::<N::Message>() + self.entries.capacity() * size_of::<Entry>()
     }
 
+    /// The messages that have not taken effect, with their nodes.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = (u32, N::Message)> {
+        let entries = self.entries.iter().filter(|Reverse((_, _, _, message))| *message != LOCAL);
+        entries.map(|Reverse((_, _, node, message))| (*node, self.messages[*message as usize]))
+    }
+
     fn announce(&mut self, node: u32) {
         let key = self.nodes[node as usize].local_key();
         if key != Key::NEVER {

@@ -137,6 +137,20 @@ impl<M: Copy> Inbox<M> {
         self.slots[(window & self.mask) as usize] = slot;
     }
 
+    /// All messages, with the places of their nodes.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, &M)> {
+        let lists = self.slots.iter().flat_map(|slot| slot.lists.iter().enumerate());
+        let near = lists.flat_map(|(node, list)| list.iter().map(move |message| (node, message)));
+        near.chain(self.far.values().flat_map(Mail::messages))
+    }
+
+    /// Takes out the first message that is such a one, of those that are near.
+    pub(crate) fn forget(&mut self, is_such: impl Fn(&M) -> bool) -> bool {
+        let mut lists =
+            self.slots.iter_mut().filter(|slot| slot.beside.is_empty()).flat_map(|slot| &mut slot.lists);
+        lists.any(|list| list.iter().position(&is_such).map(|at| list.remove(at)).is_some())
+    }
+
     /// Bytes held by the lists.
     pub(crate) fn memory(&self) -> usize {
         let lists = self.slots.iter().flat_map(|slot| &slot.lists);

@@ -54,6 +54,15 @@ impl<N: Node> Windows<N> {
         Self { shards, places, width, window, recorded: 0, count: 0, shared: 0, ways: Ways::default(), cores }
     }
 
+    /// The number of each node, by shard and its place there.
+    pub(crate) fn numbers(&self) -> Vec<Vec<u32>> {
+        let mut numbers: Vec<Vec<u32>> = self.shards.iter().map(|shard| vec![0; shard.nodes.len()]).collect();
+        for (node, place) in (0..).zip(&self.places) {
+            numbers[place.shard()][place.index()] = node;
+        }
+        numbers
+    }
+
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let shards = self.shards.len();

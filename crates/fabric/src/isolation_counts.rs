@@ -1,10 +1,12 @@
 //! What switches with combined queueing count for their totals.
+use std::collections::BTreeMap;
+
 use backwater_units::Bytes;
 
 use crate::record::{IsolationEvent, SwitchRecord};
 
 /// Counts of one switch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct IsolationCounts {
     allocations: u64,
     readmissions: u64,
@@ -14,6 +16,8 @@ pub(crate) struct IsolationCounts {
     peak_slots: u32,
     cims_sent: u64,
     cims_received: u64,
+    /// CIMs made, by the port that they leave by.
+    cims_made: BTreeMap<u16, u64>,
     moved_packets: u64,
     ce_isolated: u64,
     ce_monitored: u64,
@@ -37,6 +41,16 @@ impl IsolationCounts {
     /// A CIM has come.
     pub(crate) const fn count_cim(&mut self) {
         self.cims_received += 1;
+    }
+
+    /// A CIM is made, which leaves by a port.
+    pub(crate) fn count_made(&mut self, port: u16) {
+        *self.cims_made.entry(port).or_default() += 1;
+    }
+
+    /// CIMs made that leave by a port.
+    pub(crate) fn cims_made(&self, port: u16) -> u64 {
+        self.cims_made.get(&port).copied().unwrap_or_default()
     }
 
     /// A packet moves to a CFQ.

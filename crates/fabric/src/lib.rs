@@ -31,6 +31,7 @@ pub use backwater_control::detector::{MarkAt, MarkBasis};
 pub use backwater_control::isolation::KeyKind;
 pub use backwater_control::reaction::Scope;
 pub use backwater_engine::Kind;
+pub use check::books::{Account, Book};
 pub use log::Records;
 pub use simulation::look::{Look, Looks, PortLook};
 pub use simulation::{Control, End, Simulation, Totals, retrace};

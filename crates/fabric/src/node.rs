@@ -43,6 +43,14 @@ impl FabricNode {
         }
     }
 
+    /// Packets on their way across a crossbar.
+    pub(crate) fn crossing(&self) -> Vec<Packet> {
+        match self {
+            Self::Host(_) => Vec::new(),
+            Self::Switch(switch) => switch.crossing(),
+        }
+    }
+
     /// What its closed gates wait for.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         match self {

@@ -17,6 +17,7 @@ use backwater_units::{Bytes, Span, Time};
 
 use crate::app::host_flows::HostFlows;
 use crate::check::audit;
+use crate::check::books;
 use crate::check::deadlock;
 use crate::check::explain::explain;
 use crate::ctx::Ctx;
@@ -343,14 +344,33 @@ impl Simulation {
     }
 
     fn audit(&self) -> Result<(), Violation> {
-        for (number, node) in self.engine.nodes().into_iter().enumerate() {
+        let (nodes, time) = (self.engine.nodes(), self.engine.now());
+        let wrong = books::check(&nodes, &self.engine.messages(), &self.network, &self.world);
+        if !wrong.is_empty() {
+            return Err(Violation::PacketsMissing { time, wrong });
+        }
+        for (number, node) in nodes.into_iter().enumerate() {
             audit::check(node, &self.world).map_err(|what| Violation::Audit {
-                time: self.engine.now(),
+                time,
                 node: self.network.nodes()[number].name.clone(),
                 what,
             })?;
         }
         Ok(())
+    }
+
+    /// For tests of the books: a data packet on a wire is gone as if it had never been sent. False if there is none.
+    #[doc(hidden)]
+    pub fn forget_a_packet(&mut self) -> bool {
+        self.engine.forget(Packet::is_data)
+    }
+
+    /// For tests of the books: what one flow lost at one node for one reason is not counted. False if nothing was lost.
+    #[doc(hidden)]
+    pub fn forget_a_drop(&mut self) -> bool {
+        let mut forgotten = false;
+        self.engine.each_node(|_, node| forgotten = forgotten || node.ports_mut().forget_a_drop());
+        forgotten
     }
 }
 

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use backwater_control::arbitration::VlEntry;
-use backwater_control::detector::{Detector, MarkAt, MarkBasis};
+use backwater_control::detector::{Detector, MarkAt, MarkBasis, Red};
 use backwater_control::flow_control::{Bands, CreditReturn, Form, LossyPool, Threshold, Unit};
 use backwater_control::isolation::{Isolation, KeyKind};
 use backwater_control::notify::NotifyConfig;
@@ -266,8 +266,17 @@ pub enum Switching {
     },
 }
 
+/// RED at a queue that may lose: it drops packets that come while the queue is long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EarlyDrop {
+    /// How probable that is, by the bytes that wait before the packet.
+    pub ramp: Red,
+    /// Whether it drops packets, too, that can be marked.
+    pub capable: bool,
+}
+
 /// What a switch does with a packet for which it has no room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Overflow {
     /// The run stops: a lossless fabric has lost something.
     #[default]
@@ -283,6 +292,8 @@ pub enum Overflow {
     Share {
         /// The pool and the share.
         pool: LossyPool,
+        /// What is dropped before there is no room, if anything is.
+        early: Option<EarlyDrop>,
         /// Whether packets of classes under PFC are lost, too, for which there is neither memory nor headroom; else the run stops.
         lossless: bool,
     },
@@ -297,6 +308,11 @@ impl Overflow {
     /// What classes that may lose share beside those under PFC.
     pub(crate) const fn pool(self) -> Option<LossyPool> {
         if let Self::Share { pool, .. } = self { Some(pool) } else { None }
+    }
+
+    /// What such classes drop early.
+    pub(crate) const fn early(self) -> Option<EarlyDrop> {
+        if let Self::Share { early, .. } = self { early } else { None }
     }
 }
 

@@ -3,6 +3,7 @@ use backwater_codes::Code;
 use backwater_units::{Bytes, Time};
 use thiserror::Error;
 
+use crate::check::books::{Account, Book};
 use crate::user::UserFault;
 
 /// What a node found broken. Carries indices; [`crate::Simulation`] turns them into names.
@@ -262,6 +263,18 @@ pub enum Violation {
         /// Flows that have not finished.
         unfinished: u64,
     },
+    /// Packets are not accounted for at the end of the run: a bug in the model.
+    #[error(
+        "{time}: packets are missing, or counted twice (a bug): {}. Do not use the results. Report the scenario and the output of \
+         backwater doctor; if the core has code of your own, look there first",
+        books(wrong)
+    )]
+    PacketsMissing {
+        /// When.
+        time: Time,
+        /// The flows and links that do not balance, with what is known of their packets.
+        wrong: Vec<(Account, Book)>,
+    },
     /// A counter does not add up at the end of the run: a bug in the model.
     #[error("{time}: {what} at {node} (a bug)")]
     Audit {
@@ -298,6 +311,7 @@ impl Violation {
             Self::Deadlock { .. } => Code::Deadlock,
             Self::Throttled { .. } => Code::Throttled,
             Self::TooLong { .. } => Code::TooLong,
+            Self::PacketsMissing { .. } => Code::PacketsMissing,
             Self::Audit { .. } => Code::Audit,
             Self::User(_) => Code::UserFunction,
             Self::Sink(_) => Code::Results,
@@ -326,6 +340,11 @@ const NAMED: usize = 16;
 fn few(names: &[String], join: &str) -> String {
     let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(join);
     if names.len() > NAMED { format!("{named}{join}… {} more …", names.len() - NAMED) } else { named }
+}
+
+fn books(wrong: &[(Account, Book)]) -> String {
+    let told: Vec<String> = wrong.iter().map(|(account, book)| format!("{account}: {book}")).collect();
+    few(&told, "; ")
 }
 
 fn stuck(hosts: &[Stuck]) -> String {

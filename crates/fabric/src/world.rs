@@ -15,8 +15,8 @@ use crate::fault::Faults;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
-    Arbiter, Balancing, Clock, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing, ReliableSpec, Spec,
-    SwitchSpec, Switching,
+    Arbiter, Balancing, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing,
+    ReliableSpec, Spec, SwitchSpec, Switching,
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
@@ -126,6 +126,8 @@ pub(crate) struct World {
     pub(crate) most_at_port: Option<u64>,
     /// What classes that may lose share beside those under PFC.
     pub(crate) lossy: Option<LossyPool>,
+    /// What such classes drop before there is no room.
+    pub(crate) early: Option<EarlyDrop>,
     /// Whether switches drop packets of classes under PFC for which there is no room.
     pub(crate) drops_lossless: bool,
     pub(crate) pfc: Pfc,
@@ -286,6 +288,7 @@ impl World {
             buffer: spec.switch.buffer.get(),
             most_at_port: spec.switch.overflow.most_at_port(),
             lossy: spec.switch.overflow.pool(),
+            early: spec.switch.overflow.early(),
             drops_lossless: matches!(spec.switch.overflow, Overflow::Share { lossless: true, .. }),
             pfc: Pfc::new(spec.switch.pfc.as_ref()),
             payload,

@@ -1,7 +1,8 @@
 //! Priorities that may lose beside lossless ones, and their shares of a link.
 use crate::common::{Said, report, says, valid};
+use backwater_control::detector::Red;
 use backwater_control::flow_control::{LossyPool, Threshold};
-use backwater_fabric::{Arbiter, Overflow};
+use backwater_fabric::{Arbiter, EarlyDrop, Overflow};
 use backwater_units::Bytes;
 
 /// Storage is lossless, the rest is not.
@@ -41,7 +42,7 @@ fn refused(overrides: &[&str], wanted: &[&str]) {
 fn the_pool_is_taken_from_the_buffer_and_lossless_priorities_have_the_rest() {
     let spec = valid(MIXED, &["switch.lossy.pool=3MB", "switch.lossy.alpha=8"]).build();
     let pool = LossyPool { bytes: 3_000_000, log_alpha: 3 };
-    assert_eq!(spec.switch.overflow, Overflow::Share { pool, lossless: false });
+    assert_eq!(spec.switch.overflow, Overflow::Share { pool, early: None, lossless: false });
     assert_eq!(spec.switch.buffer, Bytes::new(18_000_000));
     let pfc = spec.switch.pfc.expect("PFC");
     assert_eq!(pfc.priorities, 1 << 3);
@@ -77,6 +78,24 @@ fn a_pool_has_room_for_a_packet_and_alpha_is_a_power_of_two() {
         &["switch.lossy.alpha=3"],
         &["switch.lossy.alpha = 3 is no power of two", "allowed: 0.0078125 to 128"],
     );
+}
+
+#[test]
+fn red_has_a_ramp_that_rises_and_says_which_packets_it_drops() {
+    let early = |overrides: &[&str]| valid(MIXED, overrides).build().switch.overflow;
+    let all = ["switch.lossy.red={drops=\"all\",kmin=\"10KB\",kmax=\"40KB\",pmax=0.5}"];
+    let ramp = Red::new(Bytes::from_kb(10), Bytes::from_kb(40), 0.5, Bytes::ZERO).expect("a ramp");
+    let Overflow::Share { early: some, .. } = early(&all) else { panic!("a pool") };
+    assert_eq!(some, Some(EarlyDrop { ramp, capable: true }));
+    let Overflow::Share { early: some, .. } = early(&["switch.lossy.red.drops=not-capable"]) else {
+        panic!("a pool")
+    };
+    assert_eq!(some, Some(EarlyDrop { ramp: Red::standard(), capable: false }));
+    refused(
+        &["switch.lossy.red.drops=all", "switch.lossy.red.kmin=1MB"],
+        &["switch.lossy.red.kmin = 1MB is not allowed", "at most kmax", "raise kmax or lower kmin"],
+    );
+    refused(&["switch.lossy.red.drops=all", "switch.lossy.red.pmax=1.5"], &["switch.lossy.red.pmax", "1.5"]);
 }
 
 #[test]

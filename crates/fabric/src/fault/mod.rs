@@ -131,6 +131,11 @@ impl World {
         Some(self.faults.as_ref()?.of(node).wires.get(&packet.port)?.times(packet).0)
     }
 
+    /// Whether something may be lost on the way to a node.
+    pub(crate) fn loses_before(&self, node: u32) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.of(node).loses())
+    }
+
     /// Whether a node is a switch. Hosts are in the order of their nodes.
     pub(crate) fn is_switch(&self, node: u32) -> bool {
         self.hosts.binary_search(&node).is_err()
@@ -173,7 +178,12 @@ impl Ports {
         for (index, packet) in arrivals.iter().enumerate() {
             if packet.time < end && self.loses(packet, of_node, cx) {
                 kept.get_or_insert_with(|| arrivals[..index].to_vec());
-            } else if let Some(kept) = &mut kept {
+                continue;
+            }
+            if packet.time < end && !packet.is_flow_control() {
+                self.count_spared(packet.port);
+            }
+            if let Some(kept) = &mut kept {
                 kept.push(*packet);
             }
         }
@@ -187,6 +197,7 @@ impl Ports {
         if packet.is_flow_control() {
             self.note_link_frame();
         } else {
+            self.count_lost_on_wire(packet.port, reason);
             self.lose(packet, packet.port, reason, fault, &mut cx.at(time));
         }
         true

@@ -28,6 +28,10 @@ impl Ports {
         let (packets, bytes) = self.drops.entry((port, packet.class, reason)).or_default();
         *packets += 1;
         *bytes += u64::from(packet.size);
+        // What a receiver does not take it counts itself.
+        if packet.is_data() && reason != DropReason::NotTaken {
+            self.count_lost(packet.flow, Some(reason));
+        }
         if cx.world.drops {
             let record = DropRecord {
                 time: Time::from_ps(cx.now),
@@ -42,6 +46,21 @@ impl Ports {
             self.records_mut().drops.push(record);
             cx.post.recorded(1);
         }
+    }
+
+    /// A data packet of a flow ends here; without a reason, as it has come before.
+    pub(crate) fn count_lost(&mut self, flow: u32, reason: Option<DropReason>) {
+        *self.lost.entry((flow, reason)).or_default() += 1;
+    }
+
+    /// Data packets of flows that ended here, and why.
+    pub(crate) fn lost_of_flows(&self) -> impl Iterator<Item = (u32, Option<DropReason>, u32)> {
+        self.lost.iter().map(|((flow, reason), packets)| (*flow, *reason, *packets))
+    }
+
+    /// For tests of the books: as if a packet had been dropped in silence. False if none was dropped.
+    pub(crate) fn forget_a_drop(&mut self) -> bool {
+        self.lost.pop_first().is_some()
     }
 
     /// Packets and bytes dropped at a port in a class, for whatever reason but that a receiver did not take them.

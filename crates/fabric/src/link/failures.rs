@@ -71,6 +71,10 @@ pub(crate) struct FaultState {
     /// It has stopped.
     stopped: bool,
     costs: BTreeMap<(u16, u16), Cost>,
+    /// Packets that came in by each port of a node at whose ports some are lost, without those.
+    spared: Vec<u64>,
+    /// Packets lost on the way here, by port and reason.
+    lost_on_wires: BTreeMap<(u16, DropReason), u64>,
 }
 
 impl FaultState {
@@ -222,6 +226,32 @@ impl Ports {
         self.faults_mut().lost(fault, port, packet, now);
         // Whichever side of the port it was.
         self.drop_packet(&Packet { port, ..*packet }, port, reason, cx);
+    }
+
+    /// A packet has come in by a port at which some are lost; this one was not.
+    pub(crate) fn count_spared(&mut self, port: u16) {
+        let count = usize::from(self.count());
+        let spared = &mut self.faults_mut().spared;
+        if spared.is_empty() {
+            spared.resize(count, 0);
+        }
+        spared[usize::from(port)] += 1;
+    }
+
+    /// One was lost on its way here.
+    pub(crate) fn count_lost_on_wire(&mut self, port: u16, reason: DropReason) {
+        *self.faults_mut().lost_on_wires.entry((port, reason)).or_default() += 1;
+    }
+
+    /// What came in by a port at which some are lost, without those.
+    pub(crate) fn spared_from(&self, port: usize) -> u64 {
+        self.faults.as_ref().and_then(|state| state.spared.get(port)).copied().unwrap_or_default()
+    }
+
+    /// What was lost on the way here, by port and reason.
+    pub(crate) fn lost_on_wires(&self) -> impl Iterator<Item = (u16, DropReason, u64)> {
+        let all = self.faults.iter().flat_map(|state| &state.lost_on_wires);
+        all.map(|((port, reason), packets)| (*port, *reason, *packets))
     }
 
     /// Whether the NIC sends PAUSE without end.

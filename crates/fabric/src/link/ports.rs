@@ -1,6 +1,6 @@
 //! What switches and NICs have in common: ports with queues and gates, their wakes and timers, what they note.
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use backwater_control::detector::Registers;
 
@@ -20,6 +20,7 @@ use crate::link::gates::Gate;
 use crate::link::queue::{Fifo, Pool};
 use crate::log::Records;
 use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
 use crate::record::SampleRecord;
 use crate::spec::Clock;
 use crate::violation::{Breach, What};
@@ -234,6 +235,8 @@ pub(crate) struct Ports {
     isolation_counts: IsolationCounts,
     /// What was lost here.
     pub(super) drops: Drops,
+    /// Data packets of flows that ended here, by flow and reason; without one, PUTs that came once more.
+    pub(super) lost: BTreeMap<(u32, Option<DropReason>), u32>,
     /// What it knows of the faults of the run, if there are any.
     pub(super) faults: Option<Box<FaultState>>,
 }
@@ -303,6 +306,7 @@ impl Ports {
             credits: None,
             isolation_counts: IsolationCounts::default(),
             drops: Drops::new(),
+            lost: BTreeMap::new(),
             faults: None,
         };
         this.prepare_links(network, world);

@@ -120,6 +120,17 @@ impl Pool {
         count
     }
 
+    /// The packets in it, in no order.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &Packet> {
+        let mut taken = vec![true; self.packets.len()];
+        let mut at = self.free;
+        while at != NONE {
+            taken[at as usize] = false;
+            at = self.packets[at as usize].next;
+        }
+        self.packets.iter().zip(taken).filter_map(|(packet, taken)| taken.then_some(packet))
+    }
+
     /// Slots in all; what was needed at the worst moment.
     pub(crate) const fn slots(&self) -> usize {
         self.packets.len()

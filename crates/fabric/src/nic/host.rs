@@ -334,6 +334,12 @@ impl Host {
         self.endpoint.as_deref()
     }
 
+    /// Data that has come in and that no receiver has taken yet.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Packet> {
+        let early = self.reorder.iter().flat_map(|reorder| reorder.kept());
+        self.endpoint.iter().flat_map(|endpoint| endpoint.packets()).chain(early)
+    }
+
     /// What came early at the receiver of a slot.
     pub(crate) fn reordered(&self, slot: u32) -> Counts {
         self.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(slot))

@@ -79,6 +79,11 @@ impl Reorder {
         self.early.insert((slot, number), *packet);
     }
 
+    /// All that is kept.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Packet> {
+        self.early.values()
+    }
+
     pub(super) fn take(&mut self, slot: u32, number: u32) -> Option<Packet> {
         let counts = &mut self.counts[slot as usize];
         if counts.waiting == 0 {

@@ -29,7 +29,7 @@ reasons! {
     Memory = "memory";
     /// The headroom of its ingress port was full.
     Headroom = "headroom";
-    /// The detector would have marked it, but it cannot carry a mark.
+    /// RED dropped it early: its egress queue was long, though there was room.
     Red = "red";
     /// Its link was down.
     LinkDown = "link-down";

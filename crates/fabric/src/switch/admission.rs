@@ -1,13 +1,18 @@
 //! A packet that has to wait in a switch with output queues: is there room for it, and what follows from its being there.
+use backwater_control::CodePoint;
 use backwater_control::flow_control::Level;
-use backwater_engine::Post;
+use backwater_engine::{Post, mix};
 
 use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::record::DropReason;
+use crate::spec::EarlyDrop;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::violation::What;
 use crate::world::World;
+
+/// Purpose of the draws of RED at queues that may lose; entity: node << 16 | ingress port, then the instant.
+const EARLY_DROP: u64 = 0x4ed0;
 
 impl Chassis {
     /// Books a packet that has to wait for `out`; false if there is no room for it: then it is dropped, or the run stops.
@@ -81,10 +86,19 @@ impl Chassis {
         match world.lossy {
             Some(pool) if packet.class != 0 => {
                 let queue = self.ports.queue(self.ports.at(out, packet.class)).bytes();
-                self.memory.admit_lossy(pool, queue, size)
+                !self.drops_early(packet, queue, world) && self.memory.admit_lossy(pool, queue, size)
             }
             _ => self.port_takes(out, packet, world) && self.memory.admit_unpaused(size),
         }
+    }
+
+    /// RED: whether a packet of a class that may lose is dropped for the `queue` bytes before it, though there is room. A function of the
+    /// packet and its instant, as no two packets come by one port at once: asked again, it says the same.
+    fn drops_early(&self, packet: &Packet, queue: u32, world: &World) -> bool {
+        let Some(EarlyDrop { ramp, capable }) = world.early else { return false };
+        let wire = u64::from(self.ports.node()) << 16 | u64::from(packet.port);
+        let draw = || (mix(mix(world.seed, EARLY_DROP, wire), 0, packet.time) >> 32) as u32;
+        (capable || packet.code == CodePoint::NotCapable) && ramp.hits(u64::from(queue), draw)
     }
 
     #[cold]
@@ -103,7 +117,11 @@ impl Chassis {
             let reason = match (lossless, full) {
                 // A CNP or an ACK that nobody sends again must not be lost in silence.
                 (false, _) if packet.class == 0 => None,
-                (false, _) => Some(DropReason::Pool),
+                (false, _) => {
+                    let queue = self.ports.queue(self.ports.at(out, packet.class)).bytes();
+                    let early = self.drops_early(packet, queue, cx.world);
+                    Some(if early { DropReason::Red } else { DropReason::Pool })
+                }
                 (true, false) => cx.world.drops_lossless.then_some(DropReason::Headroom),
                 (true, true) => cx.world.drops_lossless.then_some(DropReason::Memory),
             };

@@ -134,6 +134,11 @@ pub(crate) trait Fabric: Sized {
         chassis.note_hold_at_egress(self, port, class, cx);
     }
 
+    /// Packets on their way across a crossbar.
+    fn crossing(&self) -> Vec<Packet> {
+        Vec::new()
+    }
+
     /// Packets that wait elsewhere than before a gate: at the ingress port and class of this number.
     fn waiting_at_ingress(&self, _chassis: &Chassis, _at: usize) -> usize {
         0
@@ -288,6 +293,10 @@ impl Fabric for SwitchFabric {
         cx: &mut Ctx<'_, P>,
     ) {
         of!(self, it => it.note_hold(chassis, port, class, cx));
+    }
+
+    fn crossing(&self) -> Vec<Packet> {
+        of!(self, it => it.crossing())
     }
 
     fn waiting_at_ingress(&self, chassis: &Chassis, at: usize) -> usize {

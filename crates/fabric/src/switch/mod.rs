@@ -282,6 +282,11 @@ impl Switch {
         self.fabric.blocked(&self.chassis.ports, at, now)
     }
 
+    /// Packets on their way across a crossbar.
+    pub(crate) fn crossing(&self) -> Vec<Packet> {
+        self.fabric.crossing()
+    }
+
     /// Packets that wait at the ingress port and class of this number.
     pub(crate) fn waiting_at_ingress(&self, at: usize) -> usize {
         self.fabric.waiting_at_ingress(&self.chassis, at)

@@ -9,8 +9,8 @@ const fn reason<R>(take: fn(&R) -> u8) -> Column<R> {
     column(
         "reason",
         "word",
-        "Why. At an egress port: port-buffer (the port held all it may), pool (its queue was above its share), memory (of the \
-         switch, full), red (not capable of a mark), gray, dead-node, watchdog. At an ingress port: headroom (full), link-down, \
+        "Why. At an egress port: port-buffer (the port held all it may), pool (its queue was above its share, or that full), memory (of the \
+         switch, full), red (its queue was long), gray, dead-node, watchdog. At an ingress port: headroom (full), link-down, \
          corrupted, not-taken (its queue pair had no room, or missed a packet before it). There the port is the one by which the \
          packet came in.",
         Take::Word(DropReason::WORDS, take),

@@ -63,7 +63,8 @@ pub use program::{AllreduceTest, BandwidthTest, Congestor, LatencyTest, Mpi, Net
 pub use run::{Clock, Run};
 pub use scheme::Scheme;
 pub use switch::{
-    Arbiter, EcmpHash, FlowControl, LoadBalancing, Lossy, OnOverflow, Queueing, Share, Switch, Switching,
+    Arbiter, DropsEarly, EcmpHash, FlowControl, LoadBalancing, Lossy, LossyRed, OnOverflow, Queueing, Share,
+    Switch, Switching,
 };
 pub use topology::{Edge, Routing, Shape, Topology};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};

@@ -138,6 +138,38 @@ pub struct Lossy {
     /// two. `dynamic_th` of `SONiC`'s `BUFFER_PROFILE` is its logarithm. All profiles: 1 (egress alpha of the `ConWeave` simulator).
     #[schemars(range(min = 0.007_812_5, max = 128.0))]
     pub alpha: f64,
+    /// RED: what is dropped before the pool is full, as by WRED of switches.
+    pub red: LossyRed,
+}
+
+/// Random early detection at the queues of lossy priorities: a packet that comes while its queue is long may be dropped
+/// (Floyd and Jacobson, IEEE/ACM Trans. Networking 1993, on the bytes that wait before it; `SONiC`'s `WRED_PROFILE`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LossyRed {
+    /// Which packets. All profiles: none.
+    pub drops: DropsEarly,
+    /// None is dropped up to this queue (`green_min_threshold`). All profiles: 5 KB (DCQCN paper, for marks).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub kmin: Quantity<Bytes>,
+    /// All are dropped above this queue (`green_max_threshold`). All profiles: 200 KB (TCD paper §5.1, for marks).
+    #[schemars(extend("x-maximum" = "1TB"))]
+    pub kmax: Quantity<Bytes>,
+    /// Probability of a drop just below `kmax` (`green_drop_probability`). All profiles: 0.01 (DCQCN paper, for marks).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pmax: f64,
+}
+
+/// Which packets RED drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropsEarly {
+    /// None.
+    None,
+    /// Those that cannot be marked, such as ACKs and PUTs. Data of queue pairs is for the detector (`ecn_green` of `WRED_PROFILE`).
+    NotCapable,
+    /// All, whether they could be marked or not (`ecn_none` of `WRED_PROFILE`).
+    All,
 }
 
 /// All switches alike: where packets wait, when they go on, and what holds them back.

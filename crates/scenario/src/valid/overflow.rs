@@ -1,6 +1,7 @@
 //! What switches do with packets for which they have no room.
+use backwater_control::detector::Red;
 use backwater_control::flow_control::LossyPool;
-use backwater_fabric::Overflow;
+use backwater_fabric::{EarlyDrop, Overflow};
 use backwater_traffic::Flow;
 use backwater_units::Bytes;
 
@@ -8,7 +9,7 @@ use super::cc::Pairs;
 use super::{Context, is_put, mtu, reliability};
 use crate::document::{Node, Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{FlowControl, OnOverflow, Queueing, ReliabilityKind, Settings};
+use crate::settings::{DropsEarly, FlowControl, LossyRed, OnOverflow, Queueing, ReliabilityKind, Settings};
 
 /// Writes out what follows from other values: a profile's `drop` is for fabrics without flow control.
 pub(super) fn fill(settings: &mut Settings, written: &Node) {
@@ -45,11 +46,26 @@ pub(super) fn overflow(context: &mut Context<'_>) -> Overflow {
             );
         }
         room(context, &[(&["switch", "lossy", "pool"], context.settings.switch.lossy.pool)]);
-        return Overflow::Share { pool, lossless };
+        return Overflow::Share { pool, early: early(context), lossless };
     }
     let (port, buffer) = (switch.port_buffer, switch.buffer);
     room(context, &[(&["switch", "port-buffer"], port), (&["switch", "buffer"], buffer)]);
     Overflow::Drop { port: port.0 }
+}
+
+/// What lossy priorities drop before there is no room.
+fn early(context: &mut Context<'_>) -> Option<EarlyDrop> {
+    let LossyRed { drops, kmin, kmax, pmax } = context.settings.switch.lossy.red;
+    if drops == DropsEarly::None {
+        return None;
+    }
+    match Red::new(kmin.0, kmax.0, pmax, Bytes::ZERO) {
+        Ok(ramp) => Some(EarlyDrop { ramp, capable: drops == DropsEarly::All }),
+        Err(error) => {
+            context.refuse(&at!["switch", "lossy", "red"], &error);
+            None
+        }
+    }
 }
 
 /// What lossless priorities have of the memory of a switch, and what of it others share.

@@ -596,6 +596,38 @@ class ConfigDb:
             row.fields["size"].become(Fate.NONE, "a lossy queue has nothing set apart for itself here")
         self._settings.take(size, "switch.lossy.pool", f"{self._numbers[size]}B")
         self._beside(self._numbers[size])
+        self._early()
+
+    def _early(self) -> None:
+        """`[switch.lossy.red]` of the WRED profiles of lossy queues; what most of them have counts."""
+        profiles = self._document.rows("WRED_PROFILE")
+        used: Counter[str] = Counter()
+        lines: dict[Line, str] = {}
+        for (port, queue), line in self._spots("QUEUE", "wred_profile").items():
+            priority, name = self._priority(port, queue), next(iter(self._named(line)), "")
+            if priority is not None and priority not in (*self.lossless, self._control) and name in profiles:
+                used[name] += 1
+                lines[line] = name
+        main = _most(used)
+        if main is None:
+            return
+        row = profiles[main]
+        enabled, ecn = row.fields.get("wred_green_enable"), row.fields.get("ecn")
+        if enabled is None or enabled.value != "true":
+            for line in (*lines, *row.fields.values()):
+                line.become(Fate.NONE, "without wred_green_enable no green packet of a lossy queue is dropped early")
+            return
+        drops = "not-capable" if ecn is not None and ecn.value in _GREEN else "all"
+        for line in (enabled, *([ecn] if ecn else [])):
+            self._settings.take(line, "switch.lossy.red.drops", drops)
+        curve = self._curve(row, "switch.lossy.red")
+        for key, value in _keys(curve).items() if curve else ():
+            self._settings.keys[f"switch.lossy.red.{key}"] = value
+        for line, name in lines.items():
+            if name == main:
+                line.become(Fate.TAKEN, f"{printable(main)} makes [switch.lossy.red]")
+            else:
+                line.become(Fate.AGAINST, f"most lossy queues have {printable(main)}; a scenario has all alike")
 
     def _beside(self, lossy: int) -> None:
         """Pools do not overlap here: the memory is that of lossless priorities and the pool of the lossy ones."""
@@ -679,7 +711,8 @@ class ConfigDb:
         """The curve of a profile; `key` is what its lines become."""
         missing = [name for name in ("green_min_threshold", "green_max_threshold") if name not in row.fields]
         if missing:
-            self._wrong(row.fields["ecn"], f"needs {' and '.join(missing)}, in bytes, which the profile lacks")
+            place = row.fields.get("ecn") or next(iter(row.fields.values()))
+            self._wrong(place, f"needs {' and '.join(missing)}, in bytes, which the profile lacks")
             return None
         least, most = row.fields["green_min_threshold"], row.fields["green_max_threshold"]
         share = row.fields.get("green_drop_probability")

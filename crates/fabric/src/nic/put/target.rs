@@ -43,7 +43,9 @@ impl Host {
             self.accept(packet, seq, cx.world);
         } else {
             let slot = cx.world.receiver_slot[packet.flow as usize];
-            if verdict != Verdict::Duplicate {
+            if verdict == Verdict::Duplicate {
+                self.ports.count_lost(packet.flow, None);
+            } else {
                 self.receivers[slot as usize].count_refused();
             }
             self.refuse(packet, event == PutEvent::Dropped, cx);

@@ -88,6 +88,11 @@ impl Endpoint {
         }
     }
 
+    /// The packets in the queue, in no order.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.pool.taken()
+    }
+
     /// Bytes in the queue.
     #[inline]
     pub(crate) fn held(&self) -> u64 {

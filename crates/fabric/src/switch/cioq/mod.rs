@@ -248,6 +248,10 @@ impl Fabric for Cioq {
     ) {
         self.note_hold_at_ingress(chassis, port, class, cx);
     }
+    fn crossing(&self) -> Vec<Packet> {
+        self.inputs.iter().filter(|input| input.busy).map(|input| input.moving).collect()
+    }
+
     fn waiting_at_ingress(&self, chassis: &Chassis, at: usize) -> usize {
         self.in_line(chassis, at).count()
     }

@@ -145,6 +145,12 @@ impl Sender {
         self.resent
     }
 
+    /// Packets sent, each as often as it was.
+    pub(crate) fn all_sent(&self) -> u32 {
+        let once = if self.is_reliable() { self.losses().fresh } else { self.sent };
+        once.wrapping_add(self.resent)
+    }
+
     /// A packet is sent again.
     pub(crate) const fn count_resent(&mut self) {
         self.resent += 1;

@@ -53,6 +53,8 @@ enum Kind {
 /// What happened while a message was the oldest of its queue pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Losses {
+    /// Packets that it sent, each once.
+    pub(crate) fresh: u32,
     /// NACKs that it got.
     pub(crate) nacks: u32,
     /// Timeouts.
@@ -412,6 +414,7 @@ impl Sender {
             self.count_resent();
             (Next::Paced { since: now, bytes: wire }, 0)
         } else {
+            self.losses_mut().fresh += 1;
             self.after_extras(now, wire, wire_time)
         };
         if let Some(window) = self.window_mut() {

@@ -1,14 +1,15 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, DetectorKind, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn, OnOverflow, Queueing,
-    Returned, Settings, Switching, ThresholdKind,
+    Arbiter, DetectorKind, DropsEarly, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn, OnOverflow,
+    Queueing, Returned, Settings, Switching, ThresholdKind,
 };
 use crate::valid::{faults, put};
 
 const SWITCH: &[&str] = &["switch"];
 const PFC: &[&str] = &["switch", "pfc"];
 const LOSSY: &[&str] = &["switch", "lossy"];
+const RED: &[&str] = &["switch", "lossy", "red"];
 const CREDITS: &[&str] = &["switch", "credits"];
 const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
 const DYNAMIC: &[&str] = &["alpha", "reserve", "headroom", "hysteresis"];
@@ -55,6 +56,12 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (pfc && switch.overflow == OnOverflow::Drop, SWITCH, &["port-buffer"], because.clone()),
         (pfc && !drops, LOSSY, &[], is("switch.overflow", switch.overflow)),
         (!pfc, LOSSY, &[], because.clone()),
+        (
+            pfc && drops && switch.lossy.red.drops == DropsEarly::None,
+            RED,
+            &["kmin", "kmax", "pmax"],
+            is("switch.lossy.red.drops", DropsEarly::None),
+        ),
         (!drops && !faults::lose(settings), &["probe"], &["drops"], is("switch.overflow", switch.overflow)),
         (
             !settings.fault.iter().any(Fault::downs),

@@ -59,6 +59,7 @@ impl CongestedFlows {
         let entry = self.slots[slot];
         let cim = Packet::cim(packet.flow, packet.dst, entry.root(), self.rules.frame);
         self.note_entry(chassis, IsolationEvent::Notified, &entry, Some(packet.port), cx);
+        chassis.ports.isolation_counts_mut().count_made(packet.port);
         chassis.ports.enqueue(packet.port, &cim);
         true
     }

@@ -1,0 +1,286 @@
+//! The books of a run: whatever was sent has been delivered, was dropped, came twice, or is under way.
+//!
+//! ```text
+//!   data of a flow      sent = delivered + duplicates + dropped, by reason + under way
+//!   packets of a link   put on it = came in + lost on it, by reason + under way
+//! ```
+//! Nothing of it is counted on the way of a packet: senders, receivers and queues have the numbers for the results, losses are counted
+//! where they happen, and what is under way is looked for at the end, wherever it may be. By which port a packet came in nobody counts where
+//! no wire can lose anything: there the links to a node have one account. That [`audit`](super::audit) adds up at each node, too: what came
+//! in was sent on, dropped, or waits.
+use std::fmt;
+
+use backwater_topology::Network;
+
+use crate::link::ports::Queue;
+use crate::node::FabricNode;
+use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
+use crate::world::World;
+
+/// What packets are counted of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// Data of a flow.
+    Flow {
+        /// Its number, as in the flows table.
+        flow: u32,
+        /// The host that sends.
+        source: String,
+        /// The host that receives.
+        destination: String,
+    },
+    /// Packets on a link, in one direction.
+    Link {
+        /// The node that puts them on it.
+        from: String,
+        /// The node at which they come in.
+        to: String,
+    },
+    /// Packets on all links to a node.
+    Links {
+        /// The nodes that put them on these.
+        from: Vec<String>,
+        /// The node at which they come in.
+        to: String,
+    },
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flow { flow, source, destination } => write!(f, "flow {flow} ({source} -> {destination})"),
+            Self::Link { from, to } => write!(f, "link {from} -> {to}"),
+            Self::Links { from, to } => write!(f, "links to {to} from {}", from.join(", ")),
+        }
+    }
+}
+
+/// What became of the packets of an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Book {
+    /// Packets sent, each as often as it was.
+    pub sent: u64,
+    /// Those that came, and were taken.
+    pub delivered: u64,
+    /// Those that came though they had come before.
+    pub duplicates: u64,
+    /// Those that were lost, or not taken.
+    pub dropped: Vec<(DropReason, u64)>,
+    /// Those that are on a wire, in a queue, or kept at the receiver until one before them is there.
+    pub under_way: u64,
+}
+
+impl Book {
+    /// Packets that are nowhere; below 0: that are too many. Counters of flows wrap around where ranks send for ever, their difference
+    /// does not.
+    #[allow(clippy::cast_possible_wrap, reason = "meant")]
+    pub fn missing(&self) -> i32 {
+        let ended = self.delivered + self.duplicates + self.all_dropped() + self.under_way;
+        self.sent.wrapping_sub(ended) as i32
+    }
+
+    fn all_dropped(&self) -> u64 {
+        self.dropped.iter().map(|(_, packets)| packets).sum()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.under_way += other.under_way;
+        for (reason, packets) in &other.dropped {
+            self.drop(*reason, *packets);
+        }
+    }
+
+    fn drop(&mut self, reason: DropReason, packets: u64) {
+        match self.dropped.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => *all += packets,
+            None => self.dropped.push((reason, packets)),
+        }
+    }
+}
+
+impl fmt::Display for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sent, delivered, duplicates, dropped, under_way } = self;
+        write!(
+            f,
+            "sent {sent}, delivered {delivered}, duplicates {duplicates}, dropped {}",
+            self.all_dropped()
+        )?;
+        for (nth, (reason, packets)) in dropped.iter().enumerate() {
+            write!(f, "{}{packets} {}", if nth == 0 { " (" } else { ", " }, reason.word())?;
+        }
+        write!(f, "{}, under way {under_way}: ", if dropped.is_empty() { "" } else { ")" })?;
+        match self.missing() {
+            missing @ 0.. => write!(f, "{missing} missing"),
+            more => write!(f, "{} too many", more.unsigned_abs()),
+        }
+    }
+}
+
+/// The books that do not balance. `on_wires` are the frames that have not arrived, each with the node that it goes to.
+pub(crate) fn check(
+    nodes: &[&FabricNode],
+    on_wires: &[(u32, Packet)],
+    network: &Network,
+    world: &World,
+) -> Vec<(Account, Book)> {
+    let mut wrong = links(nodes, on_wires, network, world);
+    wrong.extend(flows(nodes, on_wires, network, world));
+    wrong
+}
+
+fn links(
+    nodes: &[&FabricNode],
+    on_wires: &[(u32, Packet)],
+    network: &Network,
+    world: &World,
+) -> Vec<(Account, Book)> {
+    // By the node and the port at which a link ends.
+    let empty = |node: &&FabricNode| vec![Book::default(); usize::from(node.ports().count())];
+    let mut books: Vec<Vec<Book>> = nodes.iter().map(empty).collect();
+    for node in nodes {
+        let ports = node.ports();
+        for port in 0..ports.count() {
+            let classes = (0..ports.classes() as u8).map(|class| ports.queue(ports.at(port, class)));
+            let sent: u64 = classes.map(Queue::sent_packets).sum();
+            // Messages of isolation stand in the control queue like packets, and end at the next node.
+            let is_message = |packet: &&Packet| packet.kind == Kind::Cim;
+            let waiting =
+                ports.pool().iter(*ports.queue(ports.at(port, 0)).fifo()).filter(is_message).count();
+            let messages = ports.isolation_counts().cims_made(port) - waiting as u64;
+            let egress = ports.egress(port);
+            books[egress.peer() as usize][usize::from(egress.peer_port())].sent = sent - messages;
+        }
+    }
+    for (node, packet) in on_wires.iter().filter(|(_, packet)| !packet.is_flow_control()) {
+        books[*node as usize][usize::from(packet.port)].under_way += 1;
+    }
+    let mut wrong = Vec::new();
+    for ((number, node), mut books) in (0..).zip(nodes).zip(books) {
+        let (ports, name) = (node.ports(), |node: u32| network.nodes()[node as usize].name.clone());
+        for (port, reason, packets) in ports.lost_on_wires() {
+            books[usize::from(port)].drop(reason, packets);
+        }
+        let from = |port: usize| name(network.ports(number)[port].peer);
+        if world.loses_before(number) {
+            for (port, mut book) in books.into_iter().enumerate() {
+                book.delivered = ports.spared_from(port);
+                if book.missing() != 0 {
+                    wrong.push((Account::Link { from: from(port), to: name(number) }, book));
+                }
+            }
+        } else {
+            let mut used: Vec<String> =
+                (0..books.len()).filter(|port| books[*port].sent > 0).map(from).collect();
+            let mut all = Book { delivered: ports.packet_hops(), ..Book::default() };
+            for book in &books {
+                all.add(book);
+            }
+            if all.missing() != 0 {
+                let to = name(number);
+                wrong.push((
+                    if used.len() == 1 {
+                        Account::Link { from: used.remove(0), to }
+                    } else {
+                        Account::Links { from: used, to }
+                    },
+                    all,
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+fn flows(
+    nodes: &[&FabricNode],
+    on_wires: &[(u32, Packet)],
+    network: &Network,
+    world: &World,
+) -> Vec<(Account, Book)> {
+    let (mut under_way, mut lost) = (vec![0_u32; world.flows.len()], vec![0_u32; world.flows.len()]);
+    let on_wires = on_wires.iter().map(|(_, packet)| packet);
+    let kept =
+        nodes.iter().filter_map(|node| if let FabricNode::Host(host) = node { Some(host) } else { None });
+    let kept = kept.flat_map(|host| host.kept());
+    let waiting = nodes.iter().flat_map(|node| node.ports().pool().taken());
+    let crossing: Vec<Packet> = nodes.iter().flat_map(|node| node.crossing()).collect();
+    for packet in on_wires.chain(kept).chain(waiting).chain(&crossing).filter(|packet| packet.is_data()) {
+        under_way[packet.flow as usize] += 1;
+    }
+    let all_lost = || nodes.iter().flat_map(|node| node.ports().lost_of_flows());
+    for (flow, _, packets) in all_lost() {
+        lost[flow as usize] += packets;
+    }
+    let host = |index: u32| match nodes[network.hosts()[index as usize] as usize] {
+        FabricNode::Host(host) => &**host,
+        FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+    };
+    let mut wrong = Vec::new();
+    for (index, flow) in (0..).zip(&world.flows) {
+        let (source, destination, slot) =
+            (host(flow.src), host(flow.dst), world.receiver_slot[index as usize]);
+        let receiver = &destination.receivers()[slot as usize];
+        let (twice, refused) = (destination.duplicates(slot), receiver.refused());
+        let mut book = Book {
+            sent: u64::from(source.sender(world.sender_slot[index as usize]).all_sent()),
+            delivered: u64::from(receiver.packets()),
+            duplicates: u64::from(twice) + u64::from(lost[index as usize]),
+            dropped: Vec::new(),
+            under_way: u64::from(under_way[index as usize]) + u64::from(refused),
+        };
+        if book.missing() == 0 {
+            continue;
+        }
+        // All of what ended is in it; now by its reasons.
+        book.duplicates = u64::from(twice);
+        book.under_way = u64::from(under_way[index as usize]);
+        if refused > 0 {
+            book.drop(DropReason::NotTaken, u64::from(refused));
+        }
+        for (_, reason, packets) in all_lost().filter(|(flow, ..)| *flow == index) {
+            match reason {
+                Some(reason) => book.drop(reason, u64::from(packets)),
+                None => book.duplicates += u64::from(packets),
+            }
+        }
+        let name = |index: u32| network.nodes()[network.hosts()[index as usize] as usize].name.clone();
+        wrong
+            .push((Account::Flow { flow: index, source: name(flow.src), destination: name(flow.dst) }, book));
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn book() -> Book {
+        let dropped = vec![(DropReason::Pool, 2), (DropReason::NotTaken, 5)];
+        Book { sent: 21, delivered: 10, duplicates: 3, dropped, under_way: 1 }
+    }
+
+    #[test]
+    fn a_packet_is_in_one_place_and_counters_wrap_around() {
+        assert_eq!(book().missing(), 0);
+        assert_eq!(Book { delivered: 9, ..book() }.missing(), 1);
+        assert_eq!(Book { under_way: 3, ..book() }.missing(), -2);
+        // 2^32 + 4 were sent.
+        let around = Book { sent: 4, delivered: u64::from(u32::MAX), under_way: 5, ..Book::default() };
+        assert_eq!(around.missing(), 0);
+    }
+
+    #[test]
+    fn a_book_is_told_with_the_reasons_of_what_was_dropped() {
+        let told = Book { delivered: 9, ..book() }.to_string();
+        assert_eq!(
+            told,
+            "sent 21, delivered 9, duplicates 3, dropped 7 (2 pool, 5 not-taken), under way 1: 1 missing"
+        );
+        let more = Book { delivered: 2, ..Book::default() }.to_string();
+        assert_eq!(more, "sent 0, delivered 2, duplicates 0, dropped 0, under way 0: 2 too many");
+    }
+}

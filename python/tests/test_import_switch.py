@@ -84,7 +84,8 @@ def test_the_sample_becomes_a_scenario_that_runs(tmp_path: Path, capsys: pytest.
     assert made["switch"]["pfc"]["headroom"] == "600KB"
     assert (made["switch"]["pfc"]["alpha"], made["switch"]["pfc"]["priorities"]) == (2**-2, [3])
     assert made["switch"]["preset"] == "tomahawk3"
-    assert (made["switch"]["lossy"], made["switch"]["overflow"]) == ({"pool": "16MB", "alpha": 8.0}, "drop-lossy")
+    lossy = made["switch"]["lossy"]
+    assert (lossy["pool"], lossy["alpha"], made["switch"]["overflow"]) == ("16MB", 8.0, "drop-lossy")
     assert made["switch"]["shares"] == [{"priority": 3, "weight": 60}, {"priority": 0, "weight": 40}]
     assert made["switch"]["pfc"]["watchdog"] == {"action": "drop", "detect": "200ms", "restore": "200ms"}
     # A metre takes 5 ns: 3 m and 30 m.

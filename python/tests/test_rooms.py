@@ -106,6 +106,7 @@ _RECORDS = {
     ),
     "what is recorded and reported": (
         "record*::*",
+        "check/books::Book",
         "log::Records",
         "simulation::Control",
         "simulation::Totals",

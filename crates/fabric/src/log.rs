@@ -106,7 +106,8 @@ impl Records {
         self.endpoints.sort_by_key(|r| (r.end, r.node));
         // What a wire loses is known before what the port behind it drops at the same instant, or after it, as the engine has it.
         let wire = |r: &DropRecord| (r.reason == DropReason::LinkDown).then_some((r.flow, r.seq));
-        self.drops.sort_by_key(|r| (r.time, r.node, r.port, r.priority, wire(r)));
+        let rest = |r: &DropRecord| (r.node, r.port, r.priority, wire(r));
+        self.drops.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| rest(a).cmp(&rest(b))));
         self.faults.sort_by_key(|r| (r.time, r.node, r.port));
         self.frames.sort_by_key(|r| (r.time, r.node, r.port));
         self.throttle.sort_by_key(|r| (r.end, r.node));

@@ -79,7 +79,12 @@ impl Extensions {
     }
 
     /// The frame leaves the node, or ends here.
+    #[inline]
     pub(crate) fn take(&mut self, frame: &Packet) -> Option<Extension> {
+        if self.is_empty() { None } else { self.take_held(frame) }
+    }
+
+    fn take_held(&mut self, frame: &Packet) -> Option<Extension> {
         let (name, place) = self.first(frame)?;
         self.places.remove(&name);
         self.free.push(place);

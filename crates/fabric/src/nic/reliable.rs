@@ -65,9 +65,10 @@ impl Host {
         let first = cx.world.first_of(packet.flow);
         let lead = cx.world.receiver_slot[first as usize];
         let (number, now) = (cx.world.base_of(packet.flow) + number, Time::from_ps(packet.time));
-        let held = self.reorder.as_ref().is_some_and(|reorder| reorder.holds(lead, number));
         let of = &mut self.responders.as_mut().expect("made for these").of[lead as usize];
         let expected = of.expected;
+        let held =
+            number > expected && self.reorder.as_ref().is_some_and(|reorder| reorder.holds(lead, number));
         let (twice, nack, discards) = match spec.repeat {
             Repeat::GoBackN => match of.go_back_n.on_packet(spec.nack_every, number, now) {
                 Verdict::Accept => return self.take_in_order(lead, slot, packet, cx),
@@ -206,7 +207,7 @@ impl Host {
             self.senders[oldest as usize].losses_mut().nacks += 1;
         }
         let telemetry = self.ports.extensions_mut().take(reply);
-        if let Some(Begun { slot, base, .. }) = about {
+        if let Some((base, slot)) = about {
             let (sender, pacer) = (&mut self.senders[slot as usize], &mut self.pacers[queue_pair]);
             sender.count(reply.echo);
             if begins {
@@ -229,8 +230,10 @@ impl Host {
         if begins {
             pacer.lost(kind, now, world);
         }
-        self.line_up(lead, now, world);
-        self.send_next(&mut cx.at(now));
+        // Else what was due has left at its wake. That comes before what arrives at the same instant, but by the clock of ns-3.
+        if self.line_up(lead, now, world) || world.clock == Clock::Ns3 {
+            self.send_next(&mut cx.at(now));
+        }
     }
 
     /// A packet of a queue pair that sends again what is lost has just left.
@@ -273,15 +276,11 @@ impl Host {
                 self.follow(next, world);
             }
         }
-        let next = self.turn(lead, world);
-        let reliable = self.senders[lead as usize].reliable_mut();
-        reliable.stand(next);
-        match next {
-            Some(next) if next == pair => self.pacing_queue.sent(class, reliable.due()),
-            Some(next) => self.pacing_queue.sent_before(class, reliable.due(), next),
-            None => self.pacing_queue.sent_last(class),
+        match self.turn(lead, world) {
+            (_, Some(next), due) if next == pair => self.pacing_queue.sent(class, due),
+            (_, Some(next), due) => self.pacing_queue.sent_before(class, due, next),
+            (_, None, _) => self.pacing_queue.sent_last(class),
         }
-        self.set_retry(lead, world);
     }
 
     /// A connection that sends again what is lost turns to its next message, if there is one.
@@ -302,32 +301,51 @@ impl Host {
         self.line_up(lead, now, world);
     }
 
+    /// Sets the number of a queue pair's next packet, and its timer, if that is due before the one that is set. The sender that stood in
+    /// line, the one that stands there now, and when its packet is due.
+    #[inline(never)]
+    fn turn(&mut self, lead: u32, world: &World) -> (Option<u32>, Option<u32>, u64) {
+        let next = self.next_sender(lead, world);
+        let sender = &mut self.senders[lead as usize];
+        let spec = world.reliable_of(sender.kind());
+        let reliable = sender.reliable_mut();
+        let (before, due) = (reliable.stand(next), reliable.due());
+        if let Some(at) = reliable.arm(spec) {
+            self.ports.set_timer(at, NIC, Purpose::Retry, lead);
+        }
+        (before, next, due)
+    }
+
     /// Sets the number of the next packet. The sender that may send it.
-    pub(crate) fn turn(&mut self, lead: u32, world: &World) -> Option<u32> {
+    #[inline]
+    fn next_sender(&mut self, lead: u32, world: &World) -> Option<u32> {
         let sender = &self.senders[lead as usize];
         let (spec, queue_pair) = (world.reliable_of(sender.kind()), sender.pacer() as usize);
         let reliable = sender.reliable();
         let (next, oldest, free) = reliable.next(spec, u32::from(world.payload));
-        let Begun { base, end, slot, of_rank } = reliable.place(next, lead)?;
-        let sender = &mut self.senders[slot as usize];
-        sender.set_next(next - base);
-        if let Some(message) = of_rank {
-            sender.turn_to(message, end, world);
-        }
-        let free = free?;
+        let slot = if reliable.is_alone() {
+            self.senders[lead as usize].set_next(next);
+            lead
+        } else {
+            let Begun { base, end, slot, of_rank } = *reliable.message(next)?;
+            let sender = &mut self.senders[slot as usize];
+            sender.set_next(next - base);
+            if let Some(message) = of_rank {
+                sender.turn_to(message, end, world);
+            }
+            slot
+        };
+        let (free, sender) = (free?, &mut self.senders[slot as usize]);
         let window = if free { None } else { sender.window_mut() };
         let open = window.is_none_or(|window| window.takes(next - oldest, &self.pacers[queue_pair]));
         (open && sender.has_next()).then_some(slot)
     }
 
-    /// Sets what a queue pair sends next, and its timer: it rests, or stands in line.
-    fn line_up(&mut self, lead: u32, now: u64, world: &World) {
-        let next = self.turn(lead, world);
-        self.set_retry(lead, world);
-        let reliable = self.senders[lead as usize].reliable_mut();
-        let (due, before) = (reliable.due(), reliable.stand(next));
+    /// Sets what a queue pair sends next, and its timer: it rests, or stands in line. Whether it did something else before.
+    fn line_up(&mut self, lead: u32, now: u64, world: &World) -> bool {
+        let (before, next, due) = self.turn(lead, world);
         if before == next {
-            return;
+            return false;
         }
         let sender = &self.senders[lead as usize];
         let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
@@ -337,15 +355,7 @@ impl Host {
         if let Some(slot) = next {
             self.pacing_queue.push(class, due.max(now), slot, queue_pair);
         }
-    }
-
-    /// Sets the timer of a queue pair, if it is due before the one that is set.
-    fn set_retry(&mut self, lead: u32, world: &World) {
-        let sender = &mut self.senders[lead as usize];
-        let spec = world.reliable_of(sender.kind());
-        if let Some(at) = sender.reliable_mut().arm(spec) {
-            self.ports.set_timer(at, NIC, Purpose::Retry, lead);
-        }
+        true
     }
 
     /// The timer of a queue pair has gone off.

@@ -155,13 +155,22 @@ impl Reliable {
         Some(slot)
     }
 
-    /// The message of a packet: of a queue pair without connection the one of `lead`.
-    pub(crate) fn place(&self, number: u32, lead: u32) -> Option<Begun> {
-        if self.alone {
-            return Some(Begun { base: 0, end: u32::MAX, slot: lead, of_rank: None });
-        }
+    /// Whether it has one message only, that of its first sender.
+    #[inline]
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// The message of a packet of a connection.
+    pub(crate) fn message(&self, number: u32) -> Option<&Begun> {
         let at = self.messages.partition_point(|message| message.end <= number);
-        self.messages.get(at).copied()
+        self.messages.get(at)
+    }
+
+    /// Where the message of a packet begins, and its sender: of a queue pair without connection `lead`.
+    #[inline]
+    pub(crate) fn place(&self, number: u32, lead: u32) -> Option<(u32, u32)> {
+        if self.alone { Some((0, lead)) } else { self.message(number).map(|it| (it.base, it.slot)) }
     }
 
     /// The sender of the oldest packet without ACK.
@@ -203,7 +212,17 @@ impl Reliable {
         (before != NOBODY).then_some(before)
     }
 
-    /// The packet to be sent again, if there is one, else the next new one; the oldest without ACK, and the next new one.
+    /// The oldest packet without ACK, and the next new one.
+    #[inline]
+    fn flight(&self) -> (u32, u32) {
+        match &self.kind {
+            Kind::GoBackN(it) => (it.oldest() - 1, it.newest()),
+            Kind::Selective(it, _) => (it.oldest(), it.newest()),
+            Kind::BlockList(it, ..) => (it.oldest(), it.newest()),
+        }
+    }
+
+    /// The packet to be sent again, if there is one; the oldest without ACK, and the next new one.
     fn numbers(&self) -> (Option<u32>, u32, u32) {
         match &self.kind {
             Kind::GoBackN(it) => {
@@ -229,7 +248,7 @@ impl Reliable {
 
     /// How long nothing may be heard, as it is now.
     fn patience(&self, spec: &ReliableSpec) -> u64 {
-        let (_, oldest, newest) = self.numbers();
+        let (oldest, newest) = self.flight();
         let patience = match spec.short {
             Some((packets, short)) if newest - oldest <= packets => short,
             _ => spec.timeout,
@@ -240,7 +259,9 @@ impl Reliable {
 
     /// The instant for which its timer is to be set, if it is not set for one before.
     pub(crate) fn arm(&mut self, spec: &ReliableSpec) -> Option<u64> {
-        if self.since == NEVER {
+        // Mostly the one that is set goes off before any that could be.
+        let least = spec.short.map_or(spec.timeout, |(_, short)| short.min(spec.timeout));
+        if self.since == NEVER || self.armed <= self.since + least.as_ps() {
             return None;
         }
         let at = self.since + self.patience(spec);
@@ -251,7 +272,7 @@ impl Reliable {
 
     /// It waits from `now` on, or no more.
     fn wait(&mut self, now: u64) {
-        let (_, oldest, newest) = self.numbers();
+        let (oldest, newest) = self.flight();
         self.since = if oldest < newest { now } else { NEVER };
     }
 }
@@ -289,7 +310,7 @@ impl Reliable {
             let number = reply.seq.checked_sub(1);
             return Heard { expected: reply.seq, number, lost: false, notifies: false };
         }
-        let (expected, number) = of_nack(reply.seq, self.numbers().1);
+        let (expected, number) = of_nack(reply.seq, self.flight().0);
         // With a list of blocks packets in order are answered so, too, while something is missing.
         let notifies = number.is_some() || !matches!(self.kind, Kind::BlockList(..));
         Heard { expected, number, lost: true, notifies }
@@ -297,8 +318,10 @@ impl Reliable {
 
     /// An ACK or a NACK has come `now`. Whether packets are sent again for it.
     pub(crate) fn on_reply(&mut self, heard: &Heard, now: u64, spec: &ReliableSpec) -> bool {
-        let (again, before, newest) = self.numbers();
-        let next = again.unwrap_or(newest);
+        let before = self.flight().0;
+        // Where each packet counts, so does what was to be sent next.
+        let next =
+            spec.every_packet.then(|| self.numbers()).map_or(0, |(again, _, newest)| again.unwrap_or(newest));
         let begins = match (&mut self.kind, spec.repeat) {
             (Kind::GoBackN(it), _) if heard.lost => it.on_nack(heard.expected).replay,
             (Kind::GoBackN(it), _) => {
@@ -319,7 +342,7 @@ impl Reliable {
                 it.on_reply(heard.expected, heard.lost, number, arrived)
             }
         };
-        let oldest = self.numbers().1;
+        let oldest = self.flight().0;
         let fresh = oldest > before;
         if fresh {
             self.tries = 0;

@@ -1,6 +1,8 @@
 import { busiest } from "../src/lib/activity";
 import { expect, test } from "vitest";
 import { read } from "../src/lib/drop";
+import { wrong } from "../src/lib/faults";
+import { lanes } from "../src/lib/lanes";
 import { Run, State } from "../src/lib/run";
 import { build, type Table } from "../src/lib/tables";
 
@@ -39,6 +41,35 @@ test("tables become a run: gates of both priorities together, an open one until 
   expect(run.knows).toBe(false);
   // Of bins of 500 ticks the first that is closed throughout is [1000, 1500).
   expect(busiest(run)).toBe(1250);
+});
+
+test("faults of dropped tables stand at their links and hosts, from when to when, with what they lost", () => {
+  const event = (fault: number | null, kind: string, event: string, time_ps: number, port: string | null, packets = 0, last_ps: number | null = null) =>
+    ({ fault, kind, event, time_ps, port, packets, last_ps });
+  const scenario = { fault: [{ kind: "link-down", link: ["a", "b"], at: "2us", for: "3us" }, { kind: "loss", link: ["b", "a"], frames: 0.1, at: "1us", until: "0.5ms" }] };
+  const packed = build({ ...meta, scenario }, {
+    ports: table([port("a", "b", 0, 1), port("b", "a", 1, 0)]),
+    flows: table([flow]),
+    faults: table([
+      event(0, "link-down", "down", 2e6, "a->b"), event(0, "link-down", "down", 2e6, "b->a"),
+      event(0, "link-down", "up", 5e6, "a->b"), event(0, "link-down", "up", 5e6, "b->a"),
+      event(0, "link-down", "lost", 2e6, "a->b", 3, 4e6), event(1, "loss", "lost", 7e6, "b->a", 1, 7e6),
+      event(null, "watchdog", "watchdog-triggered", 9e6, "b->a"),
+    ]),
+  });
+  const run = new Run(packed);
+  expect(run.header.faults).toEqual([
+    { name: "fault 0: link-down", kind: "link-down", dead: true, cost: ["3 packets lost from 2 µs to 4 µs"] },
+    { name: "fault 1: loss", kind: "loss", dead: false, cost: ["1 packet lost from 7 µs to 7 µs"] },
+    { name: "PFC watchdog", kind: "watchdog", dead: false, cost: ["no packet lost"] },
+  ]);
+  const column = (name: string) => [...run.column(`faults.${name}`)];
+  // A tick is 1 ns; the run ends at 1 ms.
+  expect(["fault", "node", "peer", "start", "length"].map(column)).toEqual([
+    [0, 1, 2], [0, 1, 1], [1, 0, 0], [2000, 1000, 9000], [3000, 499_000, 991_000],
+  ]);
+  expect(wrong(run, 3000)).toEqual([{ fault: 0, node: 0, peer: 1 }, { fault: 1, node: 1, peer: 0 }]);
+  expect(lanes(run).map((lane) => lane.spans.length)).toEqual([1, 1, 1]);
 });
 
 test("results of another version are refused", () => {

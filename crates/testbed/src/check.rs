@@ -8,7 +8,7 @@ use crate::testbed::{Node, NodeKind, Port};
 
 /// Ports of a node.
 const PORTS_MOST: usize = 64;
-/// Credits are counted in blocks of so many bytes (InfiniBand vol. 1 §7.9.4).
+/// Credits are counted in blocks of so many bytes (InfiniBand vol. 1 §7.9).
 const BLOCK: u64 = 64;
 
 pub(crate) fn check(settings: &Settings, nodes: &[Node], ports: &[Port], report: &mut Report<'_>) {

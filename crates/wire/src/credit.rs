@@ -7,7 +7,7 @@
 //!   │version 1│ lanes  │ zero  │ FCTBS, 8 octets  │ FCCL, 8 octets   │  …                          zero to 60 B
 //!   └─────────┴────────┴───────┴──────────────────┴──────────────────┴─
 //! ```
-//! The flow control packet of InfiniBand (vol. 1 §7.9.4) has 12 bits for each: 2048 blocks of 64 B, not the 800 KB of TCD's testbed.
+//! The flow control packet of InfiniBand (vol. 1 §7.9) has 12 bits for each: 2048 blocks of 64 B, not the 800 KB of TCD's testbed.
 //! Numbers are big-endian and count units since the link came up. There is no VLAN tag.
 use core::fmt;
 

@@ -1,4 +1,5 @@
 // A run made of the tables of its results folder, as python/backwater/view does it, but for blame.
+import { faults } from "./dropped_faults";
 import { type Column, FORMAT, type Header, type Packed, type Places } from "./format";
 
 /** A table: columns of numbers (null is none) or text. */
@@ -29,6 +30,7 @@ export const TABLES: Record<string, string[]> = {
   marks: ["time_ps", "node_index", "port_index", "code"],
   rates: ["flow", "time_ps", "rate_bps"],
   waits: ["flow", "start_ps", "end_ps", "node_index", "port_index"],
+  faults: ["fault", "kind", "event", "port", "time_ps", "last_ps", "packets"],
 };
 
 const STATES = ["non-congestion", "congestion", "undetermined", "judging"];
@@ -58,7 +60,9 @@ export function build(meta: Record<string, unknown>, tables: Record<string, Tabl
   const traffic = flows(put, tables.flows, tick);
   rates(put, tables.rates, tick);
   waits(put, tables.waits, at, tick);
-  return { header: header(meta, tables, network, traffic, { end, tick, bin }, notes), columns };
+  const entries = (meta.scenario as { fault?: [] } | undefined)?.fault ?? [];
+  const wrong = faults(put, tables.faults, entries, network.nodes, { end, tick });
+  return { header: { ...header(meta, tables, network, traffic, { end, tick, bin }, notes), ...wrong }, columns };
 }
 
 type Put = (name: string, values: ArrayLike<number>) => void;

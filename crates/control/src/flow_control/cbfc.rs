@@ -1,6 +1,8 @@
 //! CBFC, credit-based flow control: what one virtual lane (VL) of a link may still send, counted in units of 64 B.
 //!
-//! Reference: InfiniBand Architecture Specification vol. 1, §7.9; TCD (SIGCOMM 2021) §2.2 and Figure 1.
+//! Reference: InfiniBand Architecture Specification vol. 1, §7.9; TCD (SIGCOMM 2021) §2.2 and Figure 1. The specification is not public.
+//! That §7.9 of its release 1.2.1 is on flow control says US patent application 2016/0021016. What is said here of lost packets and of a link
+//! that begins anew is from memory, and was not held against its text.
 //!
 //! ```text
 //!   upstream                                              downstream

@@ -423,7 +423,7 @@ impl Ports {
         }
     }
 
-    /// The link of a port is up again: its credits begin anew (InfiniBand Architecture Specification vol. 1, §7.9.4), and this end tells
+    /// The link of a port is up again: its credits begin anew (see the head of `control/flow_control/cbfc.rs`), and this end tells
     /// first what is free.
     #[cold]
     pub(crate) fn restart_credits(&mut self, port: u16, now: u64) {

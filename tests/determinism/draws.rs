@@ -7,8 +7,10 @@ use backwater_control::reaction::{
     DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
     ReactionConfig, StateRule, SwiftConfig,
 };
+use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, Queueing, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
+    AckSpec, Arbiter, CreditSpec, Queueing, ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching,
+    ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -103,9 +105,37 @@ pub(crate) fn throttle() -> impl Strategy<Value = ThrottleSpec> {
     })
 }
 
+/// All kinds, each with caps, timers and NACKs of its own.
+pub(crate) fn reliable() -> impl Strategy<Value = ReliableSpec> {
+    let lost = || prop::sample::select(vec![Lost::Lost, Lost::All]);
+    let selective = (1u64..100_000, lost(), lost()).prop_map(|(cap, after_nack, after_timeout)| {
+        Repeat::Selective { cap, config: SelectiveConfig { after_nack, after_timeout } }
+    });
+    let blocks = (1u64..100_000).prop_map(|cap| Repeat::BlockList { cap });
+    let repeat = prop_oneof![2 => Just(Repeat::GoBackN), 3 => selective, 1 => blocks];
+    let short = prop::option::of((0u32..20, 2u64..40));
+    let nack_every = prop::option::of((1u64..20).prop_map(Span::from_us));
+    let choices = (any::<bool>(), any::<bool>(), any::<bool>());
+    (repeat, 20u64..100, short, 0u32..8, nack_every, choices).prop_map(
+        |(repeat, timeout, short, retries, nack_every, (backoff, every_packet, nack_notifies))| {
+            ReliableSpec {
+                repeat,
+                timeout: Span::from_us(timeout),
+                short: short.map(|(packets, us)| (packets, Span::from_us(us))),
+                retries,
+                backoff,
+                every_packet,
+                nack_every,
+                nack_notifies,
+            }
+        },
+    )
+}
+
 fn gates() -> impl Strategy<Value = Gates> {
     prop_oneof![
         1 => Just(Gates::Off),
+        4 => (1_100u64..40_000, reliable()).prop_map(|(port, reliable)| Gates::Drops { port, reliable }),
         4 => (form(), 4_000u64..40_000).prop_map(|(form, xoff)| Gates::Static { form, xoff }),
         2 => form().prop_map(|form| Gates::Dynamic { form }),
         6 => (credits(), prop::option::of(throttle())).prop_map(|(credits, throttle)| Gates::Credits(credits, throttle)),

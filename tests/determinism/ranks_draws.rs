@@ -1,11 +1,12 @@
 //! What the swarm of rank programs is made of: programs that come to an end, and the fabrics that they run on.
 use backwater_control::flow_control::{CreditReturn, Unit};
 use backwater_control::reaction::{Polarity, RateLaw, StateRule};
-use backwater_fabric::{Scope, Start};
+use backwater_fabric::{ReliableSpec, Scope, Start};
 use backwater_traffic::program::Costs;
 use backwater_units::{Bytes, Span};
 use proptest::prelude::*;
 
+use crate::draws::reliable;
 use crate::puts::Shape;
 use crate::ranks::{Case, Credits, Fabric, Message, Throttle};
 
@@ -100,6 +101,11 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
         1 => Just(Fabric::Roomy),
         2 => (4_000u64..40_000).prop_map(|xoff| Fabric::Pfc { xoff }),
         4 => credits().prop_map(Fabric::Credits),
+        // Most queue pairs never give up.
+        4 => (1_100u64..40_000, 1u32..5, reliable(), 0u8..4).prop_map(|(port, every, reliable, patience)| {
+            let never = ReliableSpec { retries: 1_000_000, backoff: false, ..reliable };
+            Fabric::Drops { port, every, reliable: if patience > 0 { never } else { reliable } }
+        }),
     ];
     let lists = (prop::collection::vec(message(), 1..60), prop::collection::vec(0u64..20_000, 8));
     (any::<u64>(), (shape, any::<bool>(), 1u32..4), fabric, 0u8..4, costs(), lists).prop_map(

@@ -5,8 +5,8 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, CreditSpec, Kind, PairSpec, Queueing, SegmentSpec, Spec, Switching,
-    ThrottleSpec,
+    AckSpec, Arbiter, Balancing, CreditSpec, Kind, Overflow, PairSpec, Queueing, ReliableSpec, SegmentSpec,
+    Spec, Switching, ThrottleSpec,
 };
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -38,8 +38,18 @@ pub(crate) enum Links {
 #[derive(Clone, Debug)]
 pub(crate) enum Gates {
     Off,
-    Static { form: Form, xoff: u64 },
-    Dynamic { form: Form },
+    /// Nothing: ports keep so many bytes, and queue pairs send again what is lost.
+    Drops {
+        port: u64,
+        reliable: ReliableSpec,
+    },
+    Static {
+        form: Form,
+        xoff: u64,
+    },
+    Dynamic {
+        form: Form,
+    },
     Credits(CreditSpec, Option<ThrottleSpec>),
 }
 
@@ -127,8 +137,11 @@ impl Case {
         // In every third case they are the messages of at most four connections.
         if self.seed.is_multiple_of(3) {
             let first = flows.clone();
+            let drops = matches!(self.gates, Gates::Drops { .. });
             for (i, flow) in flows.iter_mut().enumerate() {
-                *flow = Flow { size: flow.size, start: flow.start, ..first[i % 4] }.on(i as u32 % 4);
+                // What is sent again has an end there.
+                let size = if drops { flow.size.min(Bytes::new(80_000)) } else { flow.size };
+                *flow = Flow { size, start: flow.start, ..first[i % 4] }.on(i as u32 % 4);
             }
         }
         flows
@@ -169,6 +182,14 @@ impl Case {
                 ..spec.pairs[0].clone()
             });
             spec.pair_of = vec![0, 1];
+        }
+        if let Gates::Drops { port, reliable } = self.gates {
+            spec.switch.queueing = Queueing::Output;
+            spec.switch.overflow = Overflow::Drop { port: Bytes::new(port) };
+            for pair in &mut spec.pairs {
+                let own = AckSpec { every: 1, size: Bytes::new(64), priority: None };
+                (pair.reliable, pair.ack) = (Some(reliable), Some(pair.ack.unwrap_or(own)));
+            }
         }
         spec
     }
@@ -225,6 +246,8 @@ impl Case {
         let endless = self.flows.iter().any(|flow| flow.2 == u64::MAX);
         // A Swift flow whose target is shorter than its round trip sends a packet in a thousand of them: a second of samples.
         let crawls = matches!(self.window, Some(ReactionConfig::Swift(_)));
+        // So does a queue pair that waits for its timer, twice as long each time.
+        let crawls = crawls || matches!(self.gates, Gates::Drops { .. });
         match (endless, crawls) {
             (true, _) => Some(self.until.unwrap_or(us(300))),
             (false, true) => Some(self.until.unwrap_or(us(2_000))),

@@ -15,7 +15,7 @@ const COSTS: Costs = Costs {
 };
 
 /// Two hosts on 1 us links of 100 Gbps to a switch, one rank each.
-fn two(programs: [Vec<Op>; 2]) -> backwater_fabric::Spec {
+pub(crate) fn two(programs: [Vec<Op>; 2]) -> backwater_fabric::Spec {
     let group = Group { id: 0, priority: 3, pacing: Pacing::Messages, start: Time::MAX };
     let network = star(2, Rate::from_gbps(100), Span::from_us(1)).expect("a star");
     let flows = [(0, 1), (1, 0), (0, 1), (1, 0)]
@@ -42,16 +42,16 @@ fn two(programs: [Vec<Op>; 2]) -> backwater_fabric::Spec {
     spec
 }
 
-fn send(to: u32, size: u64) -> [Op; 2] {
+pub(crate) fn send(to: u32, size: u64) -> [Op; 2] {
     [Op::Isend { to, size, tag: 0, set: BLOCKING }, Op::Wait { sets: 1 << BLOCKING }]
 }
 
-fn receive(from: u32, size: u64) -> [Op; 2] {
+pub(crate) fn receive(from: u32, size: u64) -> [Op; 2] {
     [Op::Irecv { from, size, tag: 0, set: BLOCKING }, Op::Wait { sets: 1 << BLOCKING }]
 }
 
-const START: [Op; 1] = [Op::Start { timer: 0 }];
-const STOP: [Op; 1] = [Op::Stop { timer: 0, series: 0, label: 0 }];
+pub(crate) const START: [Op; 1] = [Op::Start { timer: 0 }];
+pub(crate) const STOP: [Op; 1] = [Op::Stop { timer: 0, series: 0, label: 0 }];
 
 #[test]
 fn an_eager_ping_pong_takes_two_software_costs_two_hops_and_two_delays_each_way() {

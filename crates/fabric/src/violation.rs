@@ -182,7 +182,7 @@ pub enum Violation {
         times: u32,
     },
     /// Ranks wait for what will never come.
-    #[error("{time}: no progress: {}", ranks(waiting, *unfinished))]
+    #[error("{time}: no progress: {}", ranks(waiting, failed, *unfinished))]
     RanksWait {
         /// When it was noticed.
         time: Time,
@@ -190,6 +190,8 @@ pub enum Violation {
         unfinished: u64,
         /// Each rank that waits, and for what.
         waiting: Vec<String>,
+        /// Each queue pair between ranks that is in error, and the message that it has given up.
+        failed: Vec<String>,
     },
     /// A rank has more requests outstanding, or messages that it has not received, than there may be.
     #[error(
@@ -363,11 +365,17 @@ fn stuck(hosts: &[Stuck]) -> String {
     )
 }
 
-fn ranks(waiting: &[String], unfinished: u64) -> String {
+fn ranks(waiting: &[String], failed: &[String], unfinished: u64) -> String {
+    let open =
+        format!("{unfinished} ranks have not ended, and nothing is under way that they could go on by");
+    let waiting = few(waiting, "; ");
+    if failed.is_empty() {
+        return format!("{open}: {waiting}. Each of them waits for a call of another rank that never comes");
+    }
     format!(
-        "{unfinished} ranks have not ended, and nothing is under way that they could go on by: {}. Each of them waits for a call \
-         of another rank that never comes",
-        few(waiting, "; ")
+        "{open}. No ACK came after the last retry: {}. So there waits: {waiting}. Look at what loses the packets \
+         (drop_counts), or raise retries or timeouts of [transport]",
+        few(failed, "; ")
     )
 }
 

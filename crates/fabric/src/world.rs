@@ -183,6 +183,8 @@ pub(crate) struct World {
     pub(crate) throttle_states: bool,
     /// Whether anything of what hosts get is recorded.
     pub(crate) deliveries: bool,
+    /// Whether packets of a flow go several ways.
+    pub(crate) spreads: bool,
     /// By traffic entry: whether its packets are recorded. Empty if none are.
     packets_of: Vec<bool>,
     /// Whether what happens to the congested-flow tables is recorded.
@@ -329,6 +331,7 @@ impl World {
             throttle_sums: spec.probe.throttle && spec.probe.sample.is_some(),
             throttle_states: spec.probe.throttle_states,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
+            spreads: switch.balancing != Balancing::Ecmp,
             packets_of: if_any(&spec.probe.packets),
             isolation_events: spec.probe.isolation,
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),

@@ -2,6 +2,7 @@
 use crate::common::{Said, report, root, says, small, valid};
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{Clock, Queueing, ReliableSpec, Repeat, Spec};
+use backwater_traffic::trace::Event;
 use backwater_units::Span;
 
 const LOSSY: [&str; 3] = ["switch.flow-control=none", "switch.overflow=drop", "switch.port-buffer=50KB"];
@@ -70,7 +71,7 @@ fn switches_may_drop_what_is_sent_again_and_nothing_else() {
 }
 
 #[test]
-fn messages_that_share_a_queue_pair_are_sent_again_and_those_of_ranks_are_not() {
+fn messages_that_share_a_queue_pair_are_sent_again_those_of_ranks_too() {
     let lossy = |entry: &str| format!("{}{entry}", TWO.split("[[traffic]]").next().unwrap_or(TWO));
     let room = ["switch.port-buffer=50KB"];
     let loops = "[[traffic]]\nname = \"loop\"\nkind = \"closed-loop\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"\nmessages = 3\n";
@@ -79,8 +80,21 @@ fn messages_that_share_a_queue_pair_are_sent_again_and_those_of_ranks_are_not() 
     assert!(spec.pairs[usize::from(spec.pair_of[0])].reliable.is_some());
     let ranks = "[[traffic]]\nname = \"halo\"\nkind = \"program\"\nfile = \"HALO\"\n";
     let ranks = ranks.replace("HALO", &root().join("scenarios/programs/halo.program").display().to_string());
-    let room = [room[0], "topology.hosts=16"];
-    says(&report(&lossy(&ranks), &room), &["traffic.halo", "whose queue pairs carry messages of ranks"]);
+    let spec = valid(&lossy(&ranks), &[room[0], "topology.hosts=16"]).build();
+    assert!(spec.pairs[usize::from(spec.pair_of[0])].reliable.is_some());
+}
+
+#[test]
+fn a_step_waits_for_the_ack_of_what_would_be_sent_again() {
+    let sum = "[[traffic]]\nname = \"sum\"\nkind = \"collective\"\nop = \"all-reduce\"\nsize = \"1MB\"\n";
+    let text = format!("{}{sum}", TWO.split("[[traffic]]").next().unwrap_or(TWO));
+    let lossless = text.replace("overflow = \"drop\"\n", "").replace("\"selective-repeat\"", "\"none\"");
+    let waits_for_sent = |text: &str, more: &[&str]| {
+        let spec = valid(text, more).build();
+        spec.steps.iter().flat_map(|step| &step.after).any(|event| matches!(event, Event::Sent(_)))
+    };
+    assert!(!waits_for_sent(&text, &["switch.port-buffer=50KB"]));
+    assert!(waits_for_sent(&lossless, &[]));
 }
 
 #[test]

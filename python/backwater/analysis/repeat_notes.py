@@ -59,8 +59,34 @@ def _repeats(results: Results) -> list[str | Remark]:
             if failed == 1
             else f"{quantities.count(failed)} queue pairs are in error, and their flows never end"
         )
-        lines.append(Remark("note", "failed-pairs", f"{never}: no ACK came after the last retry"))
+        never += ": no ACK came after the last retry"
+        lines.append(
+            Remark("note", "failed-pairs", f"{never}. The first: {_first_failed(results, flows.filter(others))}")
+        )
     return lines
+
+
+def _first_failed(results: Results, flows: pl.LazyFrame) -> str:
+    """The message of the earliest queue pair in error: of which traffic, from whom, to whom."""
+    names = pl.col("traffic", "src", "dst").cast(pl.String)
+    failed = flows.filter("failed").sort(pl.col("start_ps").cast(pl.Int64), "flow", nulls_last=True)
+    row = failed.select(names, "flow", "size_bytes").head(1).collect().row(0, named=True)
+    ends = (_rank(results, row["traffic"], row[end], row["flow"]) for end in ("src", "dst"))
+    size = "" if row["size_bytes"] is None else f", {quantities.size(row['size_bytes'])}"
+    return f"{row['traffic']}, {' to '.join(ends)}{size}"
+
+
+def _rank(results: Results, traffic: str, host: str, flow: int) -> str:
+    """A host, with its rank in an application if that is known: the one whose step starts the flow, else the first."""
+    if not results.has("dependencies"):
+        return host
+    rows = results.dependencies.filter(
+        (pl.col("traffic").cast(pl.String) == traffic) & (pl.col("node").cast(pl.String) == host)
+    )
+    starts = (pl.col("what").cast(pl.String) == "starts") & (pl.col("flow") == flow)
+    rank = rows.select(pl.col("rank").filter(starts).first(), least=pl.col("rank").min()).collect().row(0)
+    number = rank[0] if rank[0] is not None else rank[1]
+    return host if number is None else f"rank {number} ({host})"
 
 
 def _useful(results: Results) -> str:

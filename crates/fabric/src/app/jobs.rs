@@ -8,7 +8,7 @@
 //! simulated. What it tells them are messages of the engine like frames, which take at least the shortest delay of a link. So no window
 //! of the engine has to know more than its own nodes, and any number of threads makes the same run. The messages cross no port and fill
 //! no queue.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_engine::Place;
 use backwater_traffic::trace::{Finishes, Part};
@@ -76,6 +76,16 @@ impl Jobs {
         jobs
     }
 
+    /// These traffic entries, and those that wait for one of them.
+    pub(crate) fn stuck_behind(&self, mut groups: BTreeSet<u16>) -> BTreeSet<u16> {
+        for _ in &self.gates {
+            let behind = self.gates.iter().filter(|gate| groups.contains(&gate.after));
+            let behind: Vec<u16> = behind.map(|gate| gate.group).collect();
+            groups.extend(behind);
+        }
+        groups
+    }
+
     /// Whether a traffic entry waits for another one.
     pub(crate) fn is_gated(&self, group: u16) -> bool {
         self.starts.get(&group).is_some_and(|start| *start == u64::MAX)
@@ -141,6 +151,11 @@ impl JobsHere {
         }
         let gate = &world.jobs.gates[gate as usize];
         gate.hosts.iter().map(|host| (self.places[host], gate.delays.1)).collect()
+    }
+
+    /// Whether a traffic entry waits for another one still.
+    pub(crate) fn waits(&self, group: u16, world: &World) -> bool {
+        world.jobs.is_gated(group) && !self.begun.contains_key(&group)
     }
 
     /// A gate has opened: the traffic entry that begins.

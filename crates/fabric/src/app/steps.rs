@@ -91,6 +91,11 @@ impl Steps {
         ready.map(|(number, step)| (step.delay, number))
     }
 
+    /// Whether a step of such a traffic entry will be carried out without anything else that has to happen.
+    pub(crate) fn is_pending(&self, of: impl Fn(u16) -> bool) -> bool {
+        self.waiting.iter().any(|step| step.missing == 0 && step.at == u64::MAX && of(step.group))
+    }
+
     /// Whose part is over when a step has been carried out, if that is recorded.
     pub(crate) fn ended(&self, step: u32) -> Option<Done> {
         let Waiting { group, rank, part, .. } = self.waiting[step as usize];

@@ -24,6 +24,18 @@ impl Ports {
         cx: &mut Ctx<'_, P>,
     ) {
         self.extensions_mut().take(packet);
+        self.count_drop(packet, out, reason, cx);
+    }
+
+    /// The same of a packet without anything beside it, or of which that has been read.
+    #[cold]
+    pub(crate) fn count_drop<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        out: u16,
+        reason: DropReason,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let port = if reason.is_at_ingress() { packet.port } else { out };
         let (packets, bytes) = self.drops.entry((port, packet.class, reason)).or_default();
         *packets += 1;

@@ -50,12 +50,11 @@ impl Host {
         self.after_ranks(cx);
     }
 
-    /// The last packet of a message leaves, and its last bit at `end`.
+    /// The last bit of a message leaves at `end`, or, where it would be sent again, all of it is acknowledged: its send is done.
     #[cold]
-    pub(crate) fn message_leaves(&mut self, slot: u32, end: u64) {
+    pub(crate) fn message_leaves(&mut self, slot: u32, message: &Message, end: u64, acked: bool) {
         if let Some(ranks) = &mut self.ranks
-            && let Some(message) = self.senders[slot as usize].message()
-            && let Some(rank) = ranks.leaves(slot, message, end)
+            && let Some(rank) = ranks.leaves(slot, message, end, acked)
         {
             self.ports.set_timer(end, NIC, Purpose::Gone, rank);
         }

@@ -13,7 +13,7 @@ use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
 use crate::nic::reorder::put_number;
-use crate::packet::{Kind, LAST, Packet};
+use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::spec::{Clock, ReliableSpec, Repeat};
 use crate::transport::roce::queue_pair::Sender;
@@ -98,15 +98,13 @@ impl Host {
             self.reply(kind, seq, packet.code, packet, cx);
         }
         let messages = self.receivers[slot as usize].has_messages();
+        if !nack && number >= expected && !messages {
+            // An answer would have taken it. What comes with a message of ranks has been read.
+            self.ports.extensions_mut().take(packet);
+        }
         if discards {
             self.receivers[slot as usize].count_refused();
-            if messages && packet.seq & LAST != 0 {
-                // It is dropped with what came beside it, which has been read.
-                self.ports.extensions_mut().put(packet, &number.to_le_bytes());
-            }
-            self.ports.drop_packet(packet, NIC, DropReason::NotTaken, cx);
-        } else if !nack && !messages {
-            self.ports.extensions_mut().take(packet);
+            self.ports.count_drop(packet, NIC, DropReason::NotTaken, cx);
         }
     }
 
@@ -121,7 +119,10 @@ impl Host {
         let filled = self.reorder.as_ref().is_some_and(|reorder| reorder.holds(lead, next));
         let repeat = cx.world.reliable_of(self.receivers[slot as usize].kind()).repeat;
         let is_plain = self.in_order(lead, next, repeat).0 == Kind::Ack;
-        if !filled && is_plain && cx.world.flows[packet.flow as usize].connection == OWN_CONNECTION {
+        // The messages of ranks have one receiver, as a flow with a queue pair of its own has.
+        let is_alone = cx.world.flows[packet.flow as usize].connection == OWN_CONNECTION
+            || self.receivers[slot as usize].has_messages();
+        if !filled && is_plain && is_alone {
             return self.on_data(packet, cx);
         }
         self.notify_early(slot, packet, cx);
@@ -194,12 +195,12 @@ impl Host {
         // The message that it is about: that of the latest packet in order.
         let about = reliable.place(heard.expected.saturating_sub(1), lead);
         let begins = reliable.on_reply(&heard, now, spec);
-        while let Some(done) = self.senders[lead as usize].reliable_mut().completes() {
-            // Ranks do not ask.
-            let sender = &mut self.senders[done as usize];
-            if sender.message().is_none() && sender.completed(now) {
+        while let Some(Begun { slot, of_rank, .. }) = self.senders[lead as usize].reliable_mut().completes() {
+            if let Some(message) = of_rank {
+                self.message_leaves(slot, &message, now, true);
+            } else if self.senders[slot as usize].completed(now) {
                 cx.post.complete();
-                self.happened(Happened::Acked(done), now);
+                self.happened(Happened::Acked(slot), now);
             }
         }
         if heard.lost {
@@ -267,9 +268,6 @@ impl Host {
         self.senders[lead as usize].reliable_mut().left(due, now, world.reliable_of(kind));
         if last && !again {
             self.happened(Happened::Sent(pair), now + wire_time);
-            if self.ranks.is_some() {
-                self.message_leaves(pair, now + wire_time);
-            }
             if connection != OWN_CONNECTION {
                 self.connections[connection as usize].sent(due, now + wire_time);
                 let next = self.next_message(connection, class, now, world);

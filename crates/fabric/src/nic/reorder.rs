@@ -121,10 +121,14 @@ impl Host {
     #[inline(never)]
     pub(crate) fn sort_in<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let slot = cx.world.receiver_slot[packet.flow as usize];
-        let beside = self.receivers[slot as usize].has_messages() && packet.seq & LAST != 0;
-        let beside = if beside { self.ports.extensions_mut().take(packet) } else { None };
-        let number = beside.and_then(|it| it.bytes().try_into().ok()).map(u32::from_le_bytes);
-        let number = number.unwrap_or_else(|| packet.number());
+        let number = if self.receivers[slot as usize].has_messages() && packet.seq & LAST != 0 {
+            let beside = self.ports.extensions_mut().take(packet);
+            let number = beside.and_then(|it| it.bytes().try_into().ok()).map(u32::from_le_bytes);
+            // One whose number does not travel with it comes in its order.
+            number.unwrap_or_else(|| self.receivers[slot as usize].packets())
+        } else {
+            packet.number()
+        };
         let kind = self.receivers[slot as usize].kind();
         if let (Some(_), Some(spec)) = (&self.responders, &cx.world.pairs[usize::from(kind)].reliable) {
             return self.take_reliably(slot, packet, number, spec, cx);

@@ -299,7 +299,7 @@ impl Host {
         if !matches!(after, After::Acknowledged) {
             let number = packet.seq;
             packet.seq = self.senders[pair as usize].last_seq(number);
-            if self.reorder.is_some() && self.senders[pair as usize].message().is_some() {
+            if world.spreads && self.senders[pair as usize].message().is_some() {
                 put_number(packet, number, self.ports.extensions_mut());
             }
         }
@@ -311,8 +311,8 @@ impl Host {
             return;
         };
         self.happened(Happened::Sent(pair), now + wire_time);
-        if self.ranks.is_some() {
-            self.message_leaves(pair, now + wire_time);
+        if let Some(message) = self.senders[pair as usize].message().copied() {
+            self.message_leaves(pair, &message, now + wire_time, false);
         }
         let connection = self.senders[pair as usize].connection();
         self.connections[connection as usize].sent(next, now + wire_time);

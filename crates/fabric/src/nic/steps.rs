@@ -40,6 +40,17 @@ impl Host {
         self.send_next(cx);
     }
 
+    /// Whether a step waits for nothing but its time.
+    pub(crate) fn has_pending_step(&self, world: &World) -> bool {
+        let runs = |group| !self.jobs.as_ref().is_some_and(|jobs| jobs.waits(group, world));
+        self.steps.as_ref().is_some_and(|steps| steps.is_pending(runs))
+    }
+
+    /// Whether a sender has begun, or will at an instant that is known.
+    pub(crate) fn has_begun(&self, slot: u32, world: &World) -> bool {
+        self.start_of(slot, world) < Time::MAX
+    }
+
     /// When a sender began, or will if that is known.
     pub(crate) fn start_of(&self, slot: u32, world: &World) -> Time {
         let start = world.flows[self.senders[slot as usize].flow() as usize].start;

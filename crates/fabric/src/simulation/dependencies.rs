@@ -21,13 +21,20 @@ impl Simulation {
     pub(super) fn alone_of_messages(&self, records: &mut [DependencyRecord], known: &mut Alone) {
         let mut ways = Ways::new(&self.network, &self.world);
         for record in records {
-            let (Dependency::Sent(flow) | Dependency::Received(flow)) = record.what else { continue };
+            let (Dependency::Sent(flow) | Dependency::Acked(flow) | Dependency::Received(flow)) = record.what
+            else {
+                continue;
+            };
             let Some((_, size)) = record.message else { continue };
             let (sent, received) = *known.entry((flow, size)).or_insert_with(|| {
                 let ideal = ways.message(flow, size);
                 (ideal.sent, ideal.fct)
             });
-            record.alone = if matches!(record.what, Dependency::Sent(_)) { sent } else { received };
+            record.alone = match record.what {
+                Dependency::Sent(_) => sent,
+                Dependency::Acked(_) => received + self.back(flow, &ways),
+                _ => received,
+            };
         }
     }
 
@@ -115,10 +122,14 @@ impl Simulation {
         let ideal = ways.ideal(index, flow);
         match event {
             Event::Sent(_) => ideal.sent,
-            Event::Acked(_) => {
-                ideal.fct + self.world.ack_of(index).map_or(Span::ZERO, |ack| ways.back(index, flow, ack))
-            }
+            Event::Acked(_) => ideal.fct + self.back(index, ways),
             _ => ideal.fct,
         }
+    }
+
+    /// What an ACK of a flow takes alone.
+    fn back(&self, index: u32, ways: &Ways<'_>) -> Span {
+        let flow = &self.world.flows[index as usize];
+        self.world.ack_of(index).map_or(Span::ZERO, |ack| ways.back(index, flow, ack))
     }
 }

@@ -1,7 +1,8 @@
 //! How a run notices that nothing moves any more, and says what waits for what.
+use backwater_traffic::Flow;
 use backwater_units::Time;
 
-use crate::app::ranks::Ranks;
+use crate::app::ranks::{Ranks, waiting};
 use crate::check::deadlock::{self, Circle};
 use crate::nic::host::Host;
 use crate::nic::pft::Throttle;
@@ -94,7 +95,8 @@ impl Simulation {
         let now = self.engine.now().as_ps();
         let executed = self.host_ranks().map(|ranks| ranks.executed(&self.world)).sum();
         let waits = self.host_ranks().any(|ranks| ranks.waits(&self.world));
-        let busy = self.host_ranks().any(|ranks| ranks.is_busy(&self.world));
+        let failed = self.failed() > 0;
+        let busy = self.host_ranks().any(|ranks| ranks.is_busy(failed, &self.world));
         if executed != quiet.executed || !waits || busy || self.messages_under_way() {
             *quiet = Quiet { executed, since: now };
         }
@@ -136,7 +138,23 @@ impl Simulation {
             self.host_ranks().flat_map(|ranks| ranks.waiting(endless, &self.network, &self.world)).collect();
         waiting.sort();
         let waiting = waiting.into_iter().map(|(_, words)| words).collect();
-        Violation::RanksWait { time: self.engine.now(), unfinished: self.unfinished_ranks() as u64, waiting }
+        let (time, unfinished) = (self.engine.now(), self.unfinished_ranks() as u64);
+        Violation::RanksWait { time, unfinished, waiting, failed: self.failed_channels() }
+    }
+
+    /// The queue pairs between ranks that are in error, each with the message that it has given up.
+    fn failed_channels(&self) -> Vec<String> {
+        let nodes = self.engine.nodes();
+        let failed = self.world.programs.channels.iter().filter_map(|channel| {
+            let flow = &self.world.flows[channel.flow as usize];
+            let FabricNode::Host(host) = nodes[self.world.hosts[flow.src as usize] as usize] else {
+                return None;
+            };
+            let message = host.sender(self.world.sender_slot[channel.flow as usize]).given_up()?;
+            let ends = (channel.from, channel.to);
+            Some(waiting::given_up(ends, message, &self.network, &self.world))
+        });
+        failed.collect()
     }
 
     /// The receive queues of slow hosts, with their hosts.
@@ -168,28 +186,43 @@ impl Simulation {
 
     /// Flows whose queue pair is in error.
     pub(crate) fn failed(&self) -> usize {
-        let nodes = self.engine.nodes();
-        let hosts =
-            nodes.iter().filter_map(|node| if let FabricNode::Host(host) = node { Some(host) } else { None });
-        hosts.map(|host| host.senders().iter().filter(|sender| sender.losses().failed).count()).sum()
+        self.hosts().map(|host| host.senders().iter().filter(|sender| sender.losses().failed).count()).sum()
     }
 
-    /// Whether some flows are in error, and all others that end have ended: what goes on for ever would go on for nothing.
+    /// Whether some flows are in error, and all others that end have ended or wait for those: what goes on for ever would go on for
+    /// nothing.
     pub(crate) fn only_failed_are_left(&self) -> bool {
-        if self.failed() == 0 || self.unfinished_ranks() > 0 {
+        let world = &self.world;
+        let goes_on = |host: &&Host| {
+            host.ranks().is_some_and(|ranks| ranks.has_open(world)) || host.has_pending_step(world)
+        };
+        if self.failed() == 0 || self.hosts().any(|host| goes_on(&host)) {
             return false;
         }
         let nodes = self.engine.nodes();
-        let host = |index: u32| match nodes[self.world.hosts[index as usize] as usize] {
+        let host = |index: u32| match nodes[world.hosts[index as usize] as usize] {
             FabricNode::Host(host) => host,
             FabricNode::Switch(_) => unreachable!("hosts are hosts"),
         };
-        (0..).zip(&self.world.flows).filter(|(_, flow)| !flow.is_endless()).all(|(index, flow): (u32, _)| {
-            let (slot, at) =
-                (self.world.sender_slot[index as usize], self.world.receiver_slot[index as usize]);
-            let sender = host(flow.src).sender(slot);
-            let acked = self.world.ack_of(index).is_none() || sender.acked_at() < u64::MAX;
-            sender.losses().failed || (acked && host(flow.dst).receivers()[at as usize].finish() < u64::MAX)
+        let sender = |index: u32, flow: &Flow| host(flow.src).sender(world.sender_slot[index as usize]);
+        let flows = || (0..).zip(&world.flows);
+        let failed = flows().filter(|(index, flow)| sender(*index, flow).losses().failed);
+        let stuck = world.jobs.stuck_behind(failed.map(|(_, flow)| flow.group).collect());
+        flows().filter(|(_, flow)| !flow.is_endless()).all(|(index, flow): (u32, _)| {
+            let sender = sender(index, flow);
+            let acked = world.ack_of(index).is_none() || sender.acked_at() < u64::MAX;
+            let at = world.receiver_slot[index as usize];
+            sender.losses().failed
+                || (acked && host(flow.dst).receivers()[at as usize].finish() < u64::MAX)
+                || (stuck.contains(&flow.group)
+                    && !host(flow.src).has_begun(world.sender_slot[index as usize], world))
+        })
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => Some(&**host),
+            FabricNode::Switch(_) => None,
         })
     }
 

@@ -7,7 +7,7 @@ use backwater_traffic::{Flow, Group, MAX_PACKETS, Pacing, connect, trace};
 use backwater_units::{Bytes, Time};
 
 use super::put::{Puts, is_put, streams};
-use super::{Context, workload};
+use super::{Context, reliability, workload};
 use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings::{
@@ -81,6 +81,7 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
             channel.flow += flows.len() as u32;
         }
         let mut own_steps = std::mem::take(&mut context.steps);
+        reliability::complete(settings, index, &mut own_steps);
         if context.problems.len() == before {
             check(context, index, &own);
         }

@@ -4,6 +4,7 @@ use backwater_control::reaction::settings::PathFacts;
 use backwater_control::transport::reliability::{Scoreboard, SelectiveRepeatParams};
 use backwater_control::transport::selective::SelectiveConfig;
 use backwater_fabric::{AckSpec, MOST_SELECTIVE, PairSpec, ReliableSpec, Repeat};
+use backwater_traffic::trace::{Event, Step};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Bytes, Span};
 
@@ -82,6 +83,18 @@ fn repeat(selective: &SelectiveRepeatParams, facts: impl Fn() -> PathFacts) -> R
     }
 }
 
+/// What an entry's messages are done by: who sends again what is lost keeps it until it is acknowledged.
+pub(super) fn complete(settings: &Settings, entry: usize, steps: &mut [Step]) {
+    if of(settings, entry) == ReliabilityKind::None {
+        return;
+    }
+    for event in steps.iter_mut().flat_map(|step| &mut step.after) {
+        if let Event::Sent(flow) = *event {
+            *event = Event::Acked(flow);
+        }
+    }
+}
+
 /// Payload under way that keeps the longest path full.
 fn product(facts: &PathFacts) -> u64 {
     let wire = u128::from(facts.line.as_bps()) * u128::from(facts.rtt.as_ps()) / 8_000_000_000_000;
@@ -104,9 +117,9 @@ pub(super) fn check(context: &mut Context<'_>, flows: &[Flow], facts: impl Fn(us
         if own.peek().is_none() {
             continue;
         }
-        let endless = |flow: &Flow| flow.connection != OWN_CONNECTION && flow.known_size().is_none();
-        if let Some(flow) = own.find(|flow| flow.pacing == Pacing::Messages || endless(flow)) {
-            refuse(context, index, kind, flow);
+        let shares = |flow: &Flow| flow.connection != OWN_CONNECTION && flow.pacing != Pacing::Messages;
+        if own.any(|flow| shares(flow) && flow.known_size().is_none()) {
+            refuse(context, index, kind);
         }
         timers(context, kind, &facts(index), index);
     }
@@ -122,16 +135,11 @@ pub(super) fn check(context: &mut Context<'_>, flows: &[Flow], facts: impl Fn(us
     }
 }
 
-fn refuse(context: &mut Context<'_>, index: usize, kind: ReliabilityKind, flow: &Flow) {
-    let name = &context.settings.traffic[index].name;
-    let why = if flow.pacing == Pacing::Messages {
-        "whose queue pairs carry messages of ranks"
-    } else {
-        "whose messages share a queue pair (connection) and have no size"
-    };
-    let word = kind.word();
+fn refuse(context: &mut Context<'_>, index: usize, kind: ReliabilityKind) {
+    let (name, word) = (&context.settings.traffic[index].name, kind.word());
     let message = format!(
-        "reliability = {word:?} is for queue pairs with messages of known sizes, not for traffic.{name}, {why}"
+        "reliability = {word:?} is for queue pairs with messages of known sizes, not for traffic.{name}, whose messages share a queue pair \
+         (connection) and have no size"
     );
     let help = "write reliability = \"none\" for this entry, in a fabric that loses nothing; or give each flow a queue pair of its own";
     context.report(&at!["traffic", index], message, "not with known sizes", help);

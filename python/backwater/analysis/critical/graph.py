@@ -201,7 +201,7 @@ def _between_ranks(rows: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     starts = own.filter(pl.col("what") == "starts").select(
         *key, "step", "line", "size_bytes", start_ps="done_ps", src_rank="rank"
     )
-    ends = own.filter(pl.col("what").is_in(["sent", "received"])).select(*key, "what", "time_ps", "alone_ps")
+    ends = own.filter(pl.col("what").is_in(list(_OF_FLOWS))).select(*key, "what", "time_ps", "alone_ps")
     takers = own.filter(pl.col("what") == "received").unique("flow").select("flow", dst_rank="rank")
     known = flows.select("flow", "src", "dst", "src_index", "dst_index", "priority")
     return (
@@ -220,7 +220,7 @@ def _between_ranks(rows: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
 
 def _cut(rows: pl.DataFrame, messages: pl.DataFrame, flows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows without those of which it is not known what came before; and these, with the host they came from."""
-    events = pl.col("what").is_in(["sent", "received"])
+    events = pl.col("what").is_in(list(_OF_FLOWS))
     unknown = rows.filter(events).join(messages, on=["flow", "message"], how="anti")
     unknown = unknown.join(flows.select("flow", "src"), on="flow", how="left")
     nobody = rows.filter((pl.col("what") == "step") & pl.col("before").is_null()).with_columns(src="node")

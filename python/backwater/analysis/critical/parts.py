@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Any
 
+from backwater.analysis import puts
 from backwater.analysis.blame import Blame, losses
 from backwater.analysis.blame.tables import queue_of, read
 from backwater.analysis.critical.path import Path
@@ -36,6 +37,12 @@ _ON_THE_WAY = {
 }
 #: Of a message between ranks, whose queue pair has many.
 _BEFORE_IT_LEFT = "at its source"
+#: Packets sent again have waits of their own, which nobody tells from those of the packets that arrived.
+_AGAIN = "on its way or sent again"
+_NOTE = (
+    "the waits of messages whose queue pair sent packets again stand in one piece: "
+    "what was lost is not told from what waited"
+)
 #: Shares of traffic below this are not named.
 _WORTH = 0.05
 
@@ -87,6 +94,7 @@ class Parts:
         messages = path.graph.messages[path.rows]
         self._flows = messages["flow"].unique().to_list()
         columns = ["flow", *losses.SOURCE, *losses.END, "ideal_wait_ps", "acked_ps", "src_index", "priority"]
+        columns.append("resent_packets")
         known = read(results, "flows", columns).filter(pl.col("flow").is_in(self._flows))
         self._known = {row["flow"]: row for row in known.to_dicts()}
         self._blame: Blame | None = None
@@ -105,32 +113,49 @@ class Parts:
     def of(self, row: int) -> list[Piece]:
         """The pieces of the wait of a row of the messages; they add up to it."""
         message = self._path.graph.messages.row(row, named=True)
-        if message["message"] is not None:
-            return [piece for piece in self._between_ranks(message) if piece.ps]
+        back: list[Piece] = []
+        if message["what"] == "acked" and (there := self._received(message)) is not None:
+            back = [Piece(message["dst"], "acknowledgement on its way back", message["wait_ps"] - there["wait_ps"])]
+            message = there
+        if self._sends_again and self._known[message["flow"]]["resent_packets"]:
+            pieces = [Piece(message["dst"], _AGAIN, message["wait_ps"])]
+            self._note(_NOTE)
+        elif message["message"] is not None:
+            pieces = list(self._between_ranks(message))
+        else:
+            pieces = self._of_flow(message)
+        return [piece for piece in [*pieces, *back] if piece.ps]
+
+    def _of_flow(self, message: dict[str, Any]) -> list[Piece]:
+        """The same of a message that is a flow."""
         flow = self._known[message["flow"]]
         pieces = list(self._source(message, flow))
         if message["what"] != "sent":
             pieces += self._network(message)
             pieces.append(Piece(message["dst"], "reordered", flow["reorder_wait_ps"]))
-        if message["what"] == "acked":
-            there = self._received(message)
-            back = message["time_ps"] - there["time_ps"] - (message["alone_ps"] - there["alone_ps"])
-            pieces.append(Piece(message["dst"], "acknowledgement on its way back", back))
         if self._blame is not None and message["what"] != "sent":
             pieces.append(Piece(message["dst"], "less alone", -flow["ideal_wait_ps"]))
         rest = message["wait_ps"] - sum(piece.ps for piece in pieces)
         where = "not explained" if self._blame is not None or message["what"] == "sent" else "in the network"
-        pieces.append(Piece(message["dst"], where, rest))
-        return [piece for piece in pieces if piece.ps]
+        return [*pieces, Piece(message["dst"], where, rest)]
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    @cached_property
+    def _sends_again(self) -> bool:
+        """Whether its queue pairs send again what is lost; streams of PUTs tell their losses elsewhere."""
+        return self._path.graph.traffic not in puts.entries(self._results)
 
     def _between_ranks(self, message: dict[str, Any]) -> Iterator[Piece]:
         """The same of a message on a queue pair between ranks: until its last packet left, and that packet's waits."""
         start, whole = message["start_ps"], message["wait_ps"]
         left = self._sent.get((message["flow"], message["message"]))
-        before = whole if message["what"] == "sent" else left["wait_ps"] if left is not None else 0
+        before = whole if message["what"] != "received" else left["wait_ps"] if left is not None else 0
         cause = ("beside_ranks", message, 0, (start, left["time_ps"] if left is not None else message["time_ps"]))
         yield Piece(message["src"], _BEFORE_IT_LEFT, before, cause)
-        if message["what"] == "sent":
+        if message["what"] != "received":
             return
         waits = self._waits_of(message, None if left is None else whole - before)
         for wait in waits or ():
@@ -184,9 +209,12 @@ class Parts:
             spans.setdefault(flow, {})[number] = (start if left is None else left["time_ps"], end)
         return spans
 
-    def _received(self, message: dict[str, Any]) -> dict[str, Any]:
-        rows = self._path.graph.messages.filter((pl.col("flow") == message["flow"]) & (pl.col("what") == "received"))
-        return rows.row(0, named=True)
+    def _received(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """The row of the same message when all of it was there, if that is known."""
+        number = pl.col("message").eq_missing(pl.lit(message["message"], pl.Int64))
+        rows = self._path.graph.messages.filter((pl.col("flow") == message["flow"]) & number)
+        there = rows.filter(pl.col("what") == "received")
+        return there.row(0, named=True) if there.height else None
 
     def _source(self, message: dict[str, Any], flow: dict[str, Any]) -> Iterator[Piece]:
         queue = flow["src_index"] * 65_536 * 8 + flow["priority"]

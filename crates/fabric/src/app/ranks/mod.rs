@@ -115,9 +115,9 @@ impl Ranks {
         self.own[rank as usize].local.pop_front().expect("its timer was set for it")
     }
 
-    /// A message leaves by the sender of a slot, and its last bit at `end`: its rank, if that waits for it.
-    pub(crate) fn leaves(&mut self, slot: u32, message: &Message, end: u64) -> Option<u32> {
-        let sent = self.recorder.as_mut().map(|recorder| recorder.sent(slot, message.size, end));
+    /// A message leaves by the sender of a slot, and its last bit at `end`, or it is acknowledged then: its rank, if that waits for it.
+    pub(crate) fn leaves(&mut self, slot: u32, message: &Message, end: u64, acked: bool) -> Option<u32> {
+        let sent = self.recorder.as_mut().map(|recorder| recorder.sent(slot, message.size, end, acked));
         if !matches!(message.word, Word::Eager | Word::Data) {
             return None;
         }

@@ -133,10 +133,11 @@ impl Recorder {
         }
     }
 
-    /// A message leaves by the sender of a slot.
-    pub(super) fn sent(&mut self, slot: u32, size: u64, end: u64) -> After {
+    /// A message leaves by the sender of a slot, or is acknowledged.
+    pub(super) fn sent(&mut self, slot: u32, size: u64, end: u64, acked: bool) -> After {
         let passed = &mut self.sent[slot as usize];
-        After { what: Dependency::Sent(passed.flow), message: passed.next(), size, time: end, delay: 0 }
+        let what = if acked { Dependency::Acked(passed.flow) } else { Dependency::Sent(passed.flow) };
+        After { what, message: passed.next(), size, time: end, delay: 0 }
     }
 
     /// A send of a set has left.
@@ -238,8 +239,7 @@ impl Recorder {
         }
         let rank = &world.programs.ranks[who.id as usize];
         let line = rank.lines.as_ref().and_then(|lines| lines.get(who.op as usize));
-        let of_flow =
-            matches!(after.what, Dependency::Sent(_) | Dependency::Received(_) | Dependency::Starts(_));
+        let of_flow = !matches!(after.what, Dependency::Start | Dependency::Step(_) | Dependency::Unfollowed);
         let time = if after.what == Dependency::Unfollowed { who.now } else { after.time };
         self.recorded += 1;
         let node = ports.node();

@@ -112,7 +112,7 @@ impl Rank {
 
 impl Word {
     /// Whether it is the NIC's answer to a message.
-    pub(super) const fn is_answer(self) -> bool {
+    pub(crate) const fn is_answer(self) -> bool {
         matches!(self, Self::Clear | Self::PutDone | Self::GetData)
     }
 

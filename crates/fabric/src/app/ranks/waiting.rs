@@ -1,9 +1,10 @@
 //! Ranks that wait for what will never come, and what that is, in words.
 use backwater_topology::Network;
 use backwater_traffic::program::{ANY, INTERNAL, Op};
-use backwater_units::Span;
+use backwater_units::{Bytes, Span};
 
 use super::Ranks;
+use super::frame::Message;
 use super::state::{Doing, Rank};
 use crate::world::World;
 
@@ -18,7 +19,8 @@ impl Ranks {
     }
 
     /// Whether something will happen by itself: a rank with an end is not waiting, one computes, a message is under way within the host.
-    pub(crate) fn is_busy(&self, world: &World) -> bool {
+    /// What a rank without an end computes helps nobody where a queue pair has `failed`.
+    pub(crate) fn is_busy(&self, failed: bool, world: &World) -> bool {
         self.own.iter().any(|rank| {
             let program = &world.programs.ranks[rank.id as usize];
             let computes = || matches!(program.ops.get(rank.at as usize), Some(Op::Compute(_)));
@@ -26,7 +28,7 @@ impl Ranks {
             let slow = costs.send.max(costs.receive) >= SLOW;
             let coming = !rank.local.is_empty() || !rank.leaving.is_empty();
             if program.is_endless() {
-                rank.doing == Doing::Busy && (slow || computes())
+                !failed && rank.doing == Doing::Busy && (slow || computes())
             } else {
                 rank.doing == Doing::Busy || coming
             }
@@ -38,6 +40,11 @@ impl Ranks {
         self.own.iter().any(|rank| {
             matches!(rank.doing, Doing::Waiting(_)) && !world.programs.ranks[rank.id as usize].is_endless()
         })
+    }
+
+    /// Whether one of its ranks with an end has not ended.
+    pub(crate) fn has_open(&self, world: &World) -> bool {
+        self.own.iter().any(|rank| !rank.has_ended() && !world.programs.ranks[rank.id as usize].is_endless())
     }
 
     /// How many ranks have not ended.
@@ -72,6 +79,19 @@ pub(crate) fn place(id: u32, op: u32, network: &Network, world: &World) -> Strin
     }
 }
 
+/// A message that the queue pair between two ranks has given up, in words.
+pub(crate) fn given_up(ends: (u32, u32), message: &Message, network: &Network, world: &World) -> String {
+    let (from, to) = ends;
+    // The op is that of the rank that began it all, which an answer goes to.
+    let of = if message.word.is_answer() { to } else { from };
+    let [sender, receiver] = [from, to].map(|id| name(id, network, world));
+    let size = Bytes::new(message.size);
+    let place = place(of, message.op, network, world);
+    format!(
+        "the queue pair from {sender} to {receiver} is in error, and {size} of {place} are not acknowledged"
+    )
+}
+
 fn reason(rank: &Rank, world: &World) -> String {
     let program = &world.programs.ranks[rank.id as usize];
     let at = match &program.lines {
@@ -100,8 +120,18 @@ fn reason(rank: &Rank, world: &World) -> String {
     }
     match rank.matching.first_cleared(*sets) {
         Some(from) => format!("{at} for data of rank {}", number(from)),
+        None if acknowledged(rank, world) => format!("{at} for its sends to be acknowledged"),
         None => format!("{at} for its sends to leave"),
     }
+}
+
+/// Whether what a rank sends is done only when it is acknowledged.
+fn acknowledged(rank: &Rank, world: &World) -> bool {
+    let sends_again = |flow: u32| {
+        let pair = world.pair_of(&world.flows[flow as usize]);
+        world.pairs[usize::from(pair)].reliable.is_some()
+    };
+    world.programs.channels.iter().any(|channel| channel.from == rank.id && sends_again(channel.flow))
 }
 
 /// Tags of collective operations are beyond those that a program can name.

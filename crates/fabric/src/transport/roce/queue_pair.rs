@@ -326,9 +326,16 @@ impl Sender {
         self.extras.as_ref()?.outgoing.as_ref().map(Outgoing::current)
     }
 
-    /// Whether the other end has all packets of the messages that ranks have given it, if it has `received` packets.
+    /// Whether nothing is to come of the messages that ranks have given it any more, if the other end has `received` packets.
     pub(crate) fn has_arrived(&self, received: u32) -> bool {
-        let outgoing = self.extras.as_ref().and_then(|extras| extras.outgoing.as_ref());
+        let extras = self.extras.as_ref();
+        let outgoing = extras.and_then(|extras| extras.outgoing.as_ref());
+        if let Some(reliable) = extras.and_then(|extras| extras.reliable.as_ref()) {
+            // What is not acknowledged is sent again, unless that is given up.
+            let open =
+                reliable.waits_for().is_some() || outgoing.is_some_and(|outgoing| !outgoing.is_empty());
+            return self.losses().failed || !open;
+        }
         let is_done = |outgoing: &Outgoing| {
             outgoing.begun() == u64::MAX || (self.sent == self.packets && outgoing.is_empty())
         };

@@ -148,11 +148,14 @@ impl Reliable {
     }
 
     /// The oldest message of a connection, if all its packets are known to have come: it is forgotten.
-    pub(crate) fn completes(&mut self) -> Option<u32> {
+    pub(crate) fn completes(&mut self) -> Option<Begun> {
         let oldest = self.numbers().1;
-        let slot = self.messages.front().filter(|first| first.end <= oldest)?.slot;
-        self.messages.pop_front();
-        Some(slot)
+        self.messages.pop_front_if(|first| first.end <= oldest)
+    }
+
+    /// The oldest message of a connection that is not known to have come.
+    pub(crate) fn waits_for(&self) -> Option<&Begun> {
+        self.messages.front()
     }
 
     /// Whether it has one message only, that of its first sender.
@@ -412,6 +415,12 @@ impl Sender {
     /// The same, to be counted.
     pub(crate) fn losses_mut(&mut self) -> &mut Losses {
         self.extras_mut().and_then(|extras| extras.losses.as_mut()).expect("it sends again")
+    }
+
+    /// The message of ranks that it has given up, if it is in error.
+    pub(crate) fn given_up(&self) -> Option<&Message> {
+        let reliable = self.extras()?.reliable.as_ref().filter(|reliable| reliable.failed)?;
+        reliable.waits_for()?.of_rank.as_ref()
     }
 
     /// Whether it sends again what is lost.

@@ -131,6 +131,14 @@ impl Window {
         world: &World,
     ) {
         let newly = heard.expected.saturating_sub(self.acked);
+        if let Some(started) = self.hear(heard) {
+            self.feed(started, newly, reply, int, kind, pacer, world);
+        }
+    }
+
+    /// A reply to a sender that sends again: when the packet that it measures started to leave.
+    fn hear(&mut self, heard: &Heard) -> Option<u64> {
+        let newly = heard.expected.saturating_sub(self.acked);
         let own = heard.number.and_then(|number| self.take_time(number));
         let late = || if heard.lost || newly == 0 { None } else { self.take_latest(heard.expected) };
         let started = own.or_else(late);
@@ -138,9 +146,7 @@ impl Window {
         while self.first < self.acked && self.times.pop_front().is_some() {
             self.first += 1;
         }
-        if let Some(started) = started {
-            self.feed(started, newly, reply, int, kind, pacer, world);
-        }
+        started
     }
 
     /// What an ACK of a packet that left at `started` tells the reaction point.
@@ -201,4 +207,60 @@ pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
     let key = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
     let path = |(index, flow)| crate::switch::forwarding::ecmp::links(spec, key(index), flow).len();
     (0..).zip(flows).map(|it| path(it).saturating_sub(1).min(255) as u8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets that start to leave at these instants.
+    fn window(times: &[u64]) -> Window {
+        let mut window = Window {
+            packet: 1000,
+            hops: 1,
+            closed: false,
+            sent: 0,
+            acked: 0,
+            first: 0,
+            times: VecDeque::new(),
+            wire: 0,
+            made: 0,
+            last: 0,
+            telemetry: None,
+        };
+        for (sent, time) in (1..).zip(times) {
+            window.sent(sent, *time, 1000, 0);
+        }
+        window
+    }
+
+    fn ack(expected: u32) -> Heard {
+        Heard { expected, number: expected.checked_sub(1), lost: false, notifies: false }
+    }
+
+    fn nack(expected: u32, number: u32) -> Heard {
+        Heard { expected, number: Some(number), lost: true, notifies: true }
+    }
+
+    #[test]
+    fn an_ack_that_fills_a_hole_measures_the_packet_that_filled_it() {
+        let mut window = window(&[0, 100, 200, 300, 400]);
+        assert_eq!(window.hear(&ack(1)), Some(0));
+        // Packet 1 is lost: the replies to those behind it measure them.
+        let behind = [2, 3, 4].map(|number| window.hear(&nack(1, number)));
+        assert_eq!(behind, [Some(200), Some(300), Some(400)]);
+        window.sent_again(1, 900, 1000);
+        // Packet 1 is there, and with it all: packet 4 has been measured, so this is the reply to packet 1.
+        assert_eq!(window.hear(&ack(5)), Some(900));
+        assert_eq!(window.hear(&ack(5)), None, "it says nothing new");
+    }
+
+    #[test]
+    fn of_two_holes_each_one_is_measured_by_the_ack_that_it_brings() {
+        let mut window = window(&[0, 100, 200, 300]);
+        assert_eq!([1, 3].map(|number| window.hear(&nack(0, number))), [Some(100), Some(300)]);
+        window.sent_again(0, 700, 1000);
+        window.sent_again(2, 800, 1000);
+        assert_eq!([2, 4].map(|expected| window.hear(&ack(expected))), [Some(700), Some(800)]);
+    }
 }

@@ -1,10 +1,11 @@
 //! Messages of ranks of which a packet is lost, against arithmetic.
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::record::FaultKind;
-use backwater_fabric::{AckSpec, LossShare, LossSpec, ReliableSpec, Repeat, Spec, Violation};
+use backwater_fabric::{AckSpec, LossShare, LossSpec, PairSpec, ReliableSpec, Repeat, Spec, Violation};
 use backwater_traffic::program::{BLOCKING, Op};
+use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
-use scene::FAST;
+use scene::{FAST, flow};
 
 use crate::ranks::{START, STOP, receive, send, two};
 
@@ -25,12 +26,9 @@ const SELECTIVE: Repeat = Repeat::Selective {
     config: SelectiveConfig { after_nack: Lost::Lost, after_timeout: Lost::Lost },
 };
 
-/// Two ranks whose queue pairs send again, over a switch that loses what rank 0 sends between these instants.
-fn lossy(programs: [Vec<Op>; 2], repeat: Repeat, retries: u32, lost: (u64, u64)) -> Spec {
-    let mut spec = two(programs);
-    spec.programs.costs[0].eager = Bytes::new(100_000);
-    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
-    spec.pairs[0].reliable = Some(ReliableSpec {
+/// Queue pairs that send again what is lost.
+fn again(spec: &Spec, repeat: Repeat, retries: u32) -> PairSpec {
+    let reliable = ReliableSpec {
         repeat,
         timeout: Span::from_ps(TIMEOUT),
         short: None,
@@ -39,7 +37,16 @@ fn lossy(programs: [Vec<Op>; 2], repeat: Repeat, retries: u32, lost: (u64, u64))
         every_packet: false,
         nack_every: None,
         nack_notifies: false,
-    });
+    };
+    let ack = AckSpec { every: 1, size: Bytes::new(64), priority: None };
+    PairSpec { ack: Some(ack), reliable: Some(reliable), ..spec.pairs[0].clone() }
+}
+
+/// Two ranks whose queue pairs send again, over a switch that loses what rank 0 sends between these instants.
+fn lossy(programs: [Vec<Op>; 2], repeat: Repeat, retries: u32, lost: (u64, u64)) -> Spec {
+    let mut spec = two(programs);
+    spec.programs.costs[0].eager = Bytes::new(100_000);
+    spec.pairs[0] = again(&spec, repeat, retries);
     spec.faults.kinds = vec![FaultKind::Gray];
     spec.faults.losses = vec![LossSpec {
         fault: 0,
@@ -162,4 +169,17 @@ fn who_has_given_up_is_named_beside_programs_that_go_on_for_ever() {
     let Err(violation) = scene::try_run(spec, FAST, None) else { panic!("it ends") };
     let Violation::RanksWait { waiting, failed, .. } = &violation else { panic!("{violation}") };
     assert_eq!((waiting.len(), failed.len()), (1, 1), "{violation}");
+}
+
+#[test]
+fn messages_that_nobody_sends_again_arrive_where_flows_beside_them_are_kept_in_order() {
+    // Host 1 keeps what comes early of a flow with selective repeat; host 0 sends that flow, and gets none.
+    let mut spec = two([send(1, 3000).to_vec(), receive(0, 3000).to_vec()]);
+    spec.pairs.push(again(&spec, SELECTIVE, 7));
+    spec.pair_of = vec![0, 1];
+    spec.flows.insert(0, Flow { group: 1, ..flow(0, 1, 100_000, Time::ZERO, Pacing::LineRate) });
+    spec.programs.channels.iter_mut().for_each(|channel| channel.flow += 1);
+    let ranks = scene::run(spec).simulation.ranks();
+    assert!(ranks.iter().all(|rank| rank.finish.is_some()));
+    assert_eq!(ranks[1].received_bytes, Bytes::new(3000));
 }

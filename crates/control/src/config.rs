@@ -76,6 +76,7 @@ pub(crate) fn readers<K: Kinds>(schema: &mut Schema) {
 }
 
 /// Makes the kinds that people choose from: `Kind = "word" reads …;`, what it reads in the sense of [`Reads`].
+#[macro_export]
 macro_rules! kinds {
     ($(#[$of:meta])* $kinds:ident; $($(#[$doc:meta])* $kind:ident = $word:literal reads $reads:expr;)*) => {
         $(#[$of])*
@@ -95,4 +96,4 @@ macro_rules! kinds {
         }
     };
 }
-pub(crate) use kinds;
+pub use kinds;

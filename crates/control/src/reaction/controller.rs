@@ -18,6 +18,8 @@ pub trait Controller: Sized {
     const WINDOW: bool = false;
     /// Whether it wants what switches write into packets.
     const TELEMETRY: bool = false;
+    /// Whether CNPs change it ([`Self::on_cnp`]).
+    const NOTIFIED: bool = false;
 
     /// Refuses parameters outside the ranges in which the algorithm is defined, or by which nothing could ever be sent; `largest` is
     /// the size of the largest packet, with its header.

@@ -301,6 +301,7 @@ impl Dcqcn {
 
 impl Controller for Dcqcn {
     type Config = DcqcnConfig;
+    const NOTIFIED: bool = true;
 
     fn validate(config: &DcqcnConfig, _largest: u32) -> Result<(), ConfigError> {
         config.validate()

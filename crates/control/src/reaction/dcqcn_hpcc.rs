@@ -289,6 +289,7 @@ impl DcqcnHpcc {
 
 impl Controller for DcqcnHpcc {
     type Config = DcqcnHpccConfig;
+    const NOTIFIED: bool = true;
 
     fn validate(config: &DcqcnHpccConfig, _largest: u32) -> Result<(), ConfigError> {
         config.validate()

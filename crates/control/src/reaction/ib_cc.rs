@@ -170,6 +170,7 @@ impl IbCc {
 
 impl Controller for IbCc {
     type Config = IbCcConfig;
+    const NOTIFIED: bool = true;
 
     fn validate(config: &IbCcConfig, _largest: u32) -> Result<(), ConfigError> {
         config.validate()

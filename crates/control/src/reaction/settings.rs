@@ -211,6 +211,14 @@ macro_rules! settings {
                 }
             }
 
+            /// See [`Controller::NOTIFIED`]; a function of the user's decides by itself.
+            pub const fn takes_cnps(self) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$kind => true $(&& <$state as Controller>::NOTIFIED)*,)*
+                }
+            }
+
             /// See [`Parameters::MARKS`].
             pub const fn listens_to_marks(self) -> bool {
                 match self {

@@ -1,4 +1,5 @@
 //! `[[fault]]`, `[fault-handling]` and `[switch.pfc.watchdog]`
+use backwater_control::config::{Reads, kinds};
 use backwater_units::{Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -202,17 +203,16 @@ pub struct FaultHandling {
     pub converge: Quantity<Span>,
 }
 
-/// What the PFC watchdog does with what waits behind a PAUSE that does not end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnStorm {
+kinds! {
+    /// What the PFC watchdog does with what waits behind a PAUSE that does not end.
+    OnStorm;
     /// There is no watchdog.
-    None,
+    None = "none" reads Reads::Only(&[]);
     /// It is dropped, with what comes for it and what comes from there in that priority. A NIC drops only the frames that wait at its port,
     /// such as ACKs: the data stays in the memory of the host.
-    Drop,
+    Drop = "drop" reads Reads::All(&[]);
     /// It is sent: the PAUSE is not obeyed.
-    Forward,
+    Forward = "forward" reads Reads::All(&[]);
 }
 
 /// The PFC watchdog of all switches, or of all NICs, as `pfcwd` of `SONiC` has it. In effect with switch.flow-control = pfc.

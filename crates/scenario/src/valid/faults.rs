@@ -1,6 +1,7 @@
 //! `[[fault]]`: what goes wrong, checked against the network, and the timetable that follows from it.
 mod timetable;
 
+use backwater_codes::Code;
 use backwater_control::flow_control::Watchdog;
 use backwater_fabric::record::{FaultKind, NO_FAULT};
 use backwater_fabric::{FaultSpec, LossShare, LossSpec, WatchdogAction};
@@ -8,14 +9,19 @@ use backwater_topology::{Network, Routes};
 use backwater_units::{Span, Time};
 
 use self::timetable::{Down, Timetable};
-use super::Context;
 use super::cc::below;
+use super::{Context, Lanes};
 use crate::document::{Step, at, nearest};
 use crate::quantity::Quantity;
 use crate::settings::{Fault, FlowControl, Instants, OnStorm, PfcWatchdog, Settings};
 
 /// The faults of the run; what is wrong with them is reported.
-pub(super) fn faults(context: &mut Context<'_>, network: &Network, routes: &Routes) -> FaultSpec {
+pub(super) fn faults(
+    context: &mut Context<'_>,
+    network: &Network,
+    routes: &Routes,
+    lanes: &Lanes,
+) -> FaultSpec {
     let settings = context.settings;
     let [watchdog, nic_watchdog] =
         [&settings.switch.pfc.watchdog, &settings.host.nic.watchdog].map(|it| watchdog(settings, it));
@@ -32,6 +38,10 @@ pub(super) fn faults(context: &mut Context<'_>, network: &Network, routes: &Rout
     let mut made = Made { timetable: Timetable::default(), losses: Vec::new(), good: true };
     for (index, fault) in settings.fault.iter().enumerate() {
         made.add(context, network, index, fault);
+        if let Some(why) = idle(settings, fault, lanes) {
+            let message = format!("fault {index} ({}) changes nothing: {why}", fault.kind());
+            context.caveat(Code::NoEffect, "fault", message);
+        }
     }
     made.good &= made.timetable.overlaps(context, network);
     let Made { timetable, losses, good } = made;
@@ -50,6 +60,23 @@ fn kind(fault: &Fault) -> FaultKind {
         Fault::Gray { .. } => FaultKind::Gray,
         Fault::PauseStorm { .. } => FaultKind::PauseStorm,
         Fault::HostStop { .. } => FaultKind::HostStop,
+    }
+}
+
+/// Why a fault changes nothing, if it does not.
+fn idle(settings: &Settings, fault: &Fault, lanes: &Lanes) -> Option<String> {
+    match fault {
+        Fault::Loss { frames: Some(0.0), .. } => Some("frames = 0".to_owned()),
+        Fault::Loss { bits: Some(0.0), .. } => Some("bits = 0".to_owned()),
+        Fault::Gray { share: 0.0, .. } => Some("share = 0".to_owned()),
+        Fault::PauseStorm { priorities, .. } => {
+            let wanted = priorities.as_ref().unwrap_or(&settings.switch.pfc.priorities);
+            let used = |priority: &u8| lanes.used & (1 << priority) != 0;
+            let named = wanted.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
+            (!wanted.iter().any(used))
+                .then(|| format!("nothing is sent in the priorities that it pauses ({named})"))
+        }
+        _ => None,
     }
 }
 

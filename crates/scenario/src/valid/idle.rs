@@ -6,13 +6,14 @@ mod ranks;
 mod reactions;
 mod readers;
 mod switch;
+mod transport;
 
 use backwater_codes::{Code, Remark};
 
 use self::readers::{Reader, unread};
 use super::{Context, is_put, put};
 use crate::document::{Node, Value};
-use crate::settings::CcSettings;
+use crate::settings::{CcSettings, FlowControl, Kinds, PfcWatchdog, Settings};
 
 /// Keys of one table, or all of them if none is listed, that are idle under a condition, with the reason.
 type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
@@ -51,6 +52,8 @@ pub(super) fn report(context: &mut Context<'_>) {
     let readers = [
         (&["switch", "isolation"][..], Reader::new(|path| switch::isolation(settings, path))),
         (&["switch", "detector"], Reader::new(|path| switch::detector(settings, path))),
+        (&["switch", "pfc", "watchdog"], Reader::new(|path| switch::watchdog(settings, path))),
+        (&["host", "nic", "watchdog"], Reader::new(|path| hosts::watchdog(settings, path))),
         (&["host", "throttle"], Reader::new(|path| hosts::throttle(settings, path))),
     ];
     for (table, reader) in readers {
@@ -58,8 +61,23 @@ pub(super) fn report(context: &mut Context<'_>) {
         unread(&mut caveats, &written, &[reader], None);
     }
     context.caveats.extend(caveats);
-    let own = [reactions::report(context), puts::report(context), ranks::report(context)].concat();
+    let own = [
+        reactions::report(context),
+        puts::report(context),
+        ranks::report(context),
+        transport::report(context),
+    ]
+    .concat();
     context.caveats.extend(own);
+}
+
+/// Why no watchdog called `name` reads what stands at a path in its table, if none does. Without PFC there is none, which is said of
+/// the whole table.
+fn watchdog(settings: &Settings, name: &str, watchdog: &PfcWatchdog, path: &[&str]) -> Option<String> {
+    let [key] = path else { return None };
+    let idle = *key != "action" && !watchdog.action.reads(key);
+    (idle && settings.switch.flow_control == FlowControl::Pfc)
+        .then(|| is(&format!("{name}.action"), watchdog.action))
 }
 
 /// `key = "word"`, as the user would write it.

@@ -338,7 +338,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         deadlock::check(context, (network, routes), flows, pairs, guarded.unwrap_or_default());
     }
     let faults = match (&network, &routes) {
-        (Some(network), Some(routes)) => faults::faults(context, network, routes),
+        (Some(network), Some(routes)) => faults::faults(context, network, routes, &lanes),
         _ => backwater_fabric::FaultSpec::default(),
     };
     idle::report(context);

@@ -54,6 +54,11 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     ]
 }
 
+/// Why no NIC reads what stands at a path in `[host.nic.watchdog]`, if none does.
+pub(super) fn watchdog(settings: &Settings, path: &[&str]) -> Option<String> {
+    super::watchdog(settings, "host.nic.watchdog", &settings.host.nic.watchdog, path)
+}
+
 /// Why no host reads what stands at a path in `[host.throttle]`, if none does.
 pub(super) fn throttle(settings: &Settings, path: &[&str]) -> Option<String> {
     let throttle = &settings.host.throttle;

@@ -36,7 +36,7 @@ pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
 }
 
 /// Whether an entry's flows have a reaction point.
-fn controlled(entry: &Traffic) -> bool {
+pub(super) fn controlled(entry: &Traffic) -> bool {
     !matches!(entry.control, Some(Control::LineRate)) && !matches!(entry.workload, Workload::Constant { .. })
 }
 

@@ -117,6 +117,11 @@ fn combined(settings: &Settings) -> Vec<Case<'static>> {
     ]
 }
 
+/// Why no switch reads what stands at a path in `[switch.pfc.watchdog]`, if none does.
+pub(super) fn watchdog(settings: &Settings, path: &[&str]) -> Option<String> {
+    super::watchdog(settings, "switch.pfc.watchdog", &settings.switch.pfc.watchdog, path)
+}
+
 /// Why no switch reads what stands at a path in `[switch.isolation]`, if none does.
 pub(super) fn isolation(settings: &Settings, path: &[&str]) -> Option<String> {
     let (isolation, arbiter) = (&settings.switch.isolation, settings.switch.arbiter);

@@ -3,8 +3,9 @@
 IRN: Mittal et al., Revisiting Network Support for RDMA, SIGCOMM 2018, sections 3.1 and 3.2. Go-back-N: InfiniBand
 Architecture, volume 1, sections 9.7.5, 9.7.6.1.3 and 9.9.2. What they leave open is decided here as in the crates: the
 timer is that of the oldest packet as it was sent last, and whether few packets are under way is asked when it ends. The
-packet of the cumulative ACK is sent again once, when recovery begins; others only below one that has arrived. Packets
-have numbers from 0; times are of the network's unit.
+packet of the cumulative ACK is sent again once, when recovery begins; others only below one that has arrived. Only
+timeouts count as tries; something new ends the count, and at most ten of them double the time. Packets have numbers
+from 0; times are of the network's unit.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class Settings:
     few: int = 3
     #: Packets that may be under way: BDP-FC. None for go-back-N.
     cap: int | None = None
+    #: Timeouts in a row after which one more is an error, and whether each doubles the time.
+    retries: int = 1000
+    backoff: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,9 @@ class Flow:
         self.finished: list[int] = []
         self.acknowledged: list[int] = []
         self.done: int | None = None
+        #: Timeouts since something new was heard, and the messages that were open when they were too many.
+        self.tries = 0
+        self.failed: int | None = None
         self.timer: list[Any] = []
         self.since = start
         # The receiver's side.
@@ -109,7 +116,7 @@ class Flow:
         return next((number for number in missing if number not in self.acked and number not in self.again), None)
 
     def can_send(self) -> bool:
-        if self.done is not None:
+        if self.done is not None or self.failed is not None:
             return False
         posted = self.ends_at[self.posted - 1]
         if not self.settings.selective:
@@ -137,7 +144,8 @@ class Flow:
 
     def _patience(self) -> int:
         few = self.settings.selective and self.newest - self.oldest <= self.settings.few
-        return self.settings.low if few else self.settings.timeout
+        doubled = min(self.tries, 10) if self.settings.backoff else 0
+        return (self.settings.low if few else self.settings.timeout) << doubled
 
     def _arm(self) -> None:
         self.timer.clear()
@@ -145,12 +153,18 @@ class Flow:
         self.timer = self.clock.after(self._patience(), self._expired)
 
     def _expired(self) -> None:
+        if self.failed is not None:
+            return
         # The short time is over, but more packets are under way by now: the long time is to be over.
         if self.since + self._patience() > self.clock.now:
             self.timer = self.clock.at(self.since + self._patience(), self._expired)
             return
         self.timeouts += 1
+        self.tries += 1
         self.timer = []
+        if self.tries > self.settings.retries:
+            self.failed = len(self.ends_at) - len(self.acknowledged)
+            return
         self._recover()
         self._arm()
         self.star.up[self.source].go()
@@ -167,6 +181,7 @@ class Flow:
             return
         self.nacks += reply.nack
         fresh = reply.expected > self.oldest
+        self.tries = 0 if fresh else self.tries
         self.oldest = max(self.oldest, reply.expected)
         self.next = max(self.next, self.oldest)
         self.acked = {number for number in self.acked if number >= self.oldest}

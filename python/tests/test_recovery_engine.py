@@ -59,6 +59,8 @@ class Draw:
     cap: int
     room: int
     share: float
+    retries: int
+    backoff: bool
     seed: int
 
     def text(self) -> str:
@@ -73,6 +75,7 @@ class Draw:
         return f"""profile = "ideal"
 [run]
 seed = {self.seed}
+until = "100s"
 [topology]
 kind = "edges"
 hosts = [{hosts}]
@@ -99,13 +102,15 @@ kind = "none"
 reliability = "{kind}"
 [transport.go-back-n]
 timeout = "{self.timeout}ps"
-retries = 1000
+retries = {self.retries}
+backoff = {str(self.backoff).lower()}
 [transport.selective-repeat]
 bdp = "{self.cap * PAYLOAD}B"
 rto-low = "{self.low}ps"
 rto-low-packets = {self.few}
 rto-high = "{self.timeout}ps"
-retries = 1000
+retries = {self.retries}
+backoff = {str(self.backoff).lower()}
 [probe]
 drops = true
 {flows}
@@ -138,7 +143,9 @@ def draw(seed: int, *, selective: bool, loops: float = 0) -> Draw:
         of.randint(1, 8),
         of.randint(2, 120),
         of.choice([4_000, 16_000, 64_000, 1_000_000]),
-        of.choice([0.0, 0.002, 0.02, 0.1]),
+        of.choice([0.0, 0.002, 0.02, 0.1, 0.3]),
+        of.randint(0, 7),
+        of.random() < 0.5,
         seed,
     )
 
@@ -208,21 +215,24 @@ def both(drawn: Draw, folder: Path) -> tuple[Any, Any] | None:
     tail = Tail(star, drawn.room)
     star.admission, star.faulty = tail, faulty
     cap = drawn.cap if drawn.selective else None
-    settings = Settings(PAYLOAD, HEADER, REPLY, drawn.selective, drawn.timeout, drawn.low, drawn.few, cap)
+    settings = Settings(
+        *(PAYLOAD, HEADER, REPLY, drawn.selective, drawn.timeout, drawn.low, drawn.few, cap),
+        retries=drawn.retries,
+        backoff=drawn.backoff,
+    )
     flows = [
         Flow(star, settings, of.src, of.dst, [of.size] * of.messages, of.start, number, of.depth, of.gap)
         for number, of in enumerate(drawn.flows)
     ]
-    # The engine ends with the last ACK, whatever is under way.
-    star.clock.run(stop=lambda: all(flow.done is not None for flow in flows))
+    # Both go on until nothing is under way.
+    star.clock.run()
     if ties:
         return None
     assert not faults, "the program never sent what the engine lost"
 
     ours = [
         (
-            [row["acked_ps"] for row in of],
-            [row["finish_ps"] for row in of],
+            *([row[time] for row in of if row[time] is not None] for time in ("acked_ps", "finish_ps")),
             *(sum(row[column] for row in of) for column in COLUMNS),
         )
         for of in groups
@@ -231,7 +241,8 @@ def both(drawn: Draw, folder: Path) -> tuple[Any, Any] | None:
         (
             flow.acknowledged,
             flow.finished,
-            *(flow.packets, flow.sent - flow.packets, flow.nacks, flow.timeouts, flow.discarded, flow.duplicates, 0),
+            *(flow.expected, flow.sent - flow.newest, flow.nacks, flow.timeouts, flow.discarded, flow.duplicates),
+            flow.failed or 0,
         )
         for flow in flows
     ]

@@ -72,6 +72,19 @@ def test_a_lost_last_packet_waits_for_the_timer(selective: bool, timeout: int) -
     assert (flow.done, flow.nacks, flow.timeouts) == ((PACKETS - 2) * PACKET + ROUND + span + ROUND, 0, 1)
 
 
+@pytest.mark.parametrize("selective", [False, True])
+@pytest.mark.parametrize(("backoff", "waits"), [(False, 13), (True, 1023 + 3 * 1024)])
+def test_a_queue_pair_that_hears_nothing_ends_in_error(selective: bool, backoff: bool, waits: int) -> None:
+    # Thirteen waits, the first ten of them 1 + 2 + ... + 512 = 1023, and three more of 1024 each.
+    star = Star(lambda size: size * 8 // 100, [DELAY, DELAY])
+    star.faulty = lambda _packet: True
+    settings = Settings(952, 48, 50, selective, TIMEOUT, LOW, retries=12, backoff=backoff)
+    flow = Flow(star, settings, 0, 1, 952, 0)
+    star.clock.run()
+    assert (flow.done, flow.failed, flow.timeouts, flow.sent) == (None, 1, 13, 13)
+    assert star.clock.now == waits * (LOW if selective else TIMEOUT)
+
+
 def test_bdp_fc_keeps_what_is_under_way_within_the_cap() -> None:
     # Ten packets a round trip: the eleventh begins when the first one's reply has come.
     flow = sent(selective=True, loses=None, cap=10)

@@ -379,17 +379,26 @@ def test_a_watchdog_of_most_ports_is_that_of_all(tmp_path: Path) -> None:
         # What is dropped is sent again: go-back-N, as RoCE NICs do.
         assert keys.get("transport.reliability") == {"drop": "go-back-n"}.get(action)
         resolve(made.imported.files["scenario.toml"], tmp_path, {})
-    # Without a word on it SONiC's watchdog drops (pfcwdorch.cpp), and it starts none without its two times.
+    # Without a word on it SONiC's watchdog drops (pfcwdorch.cpp).
     config = _guarded(*both)
     for row in (config["PFC_WD"][port] for port in both):
         row.pop("action", None)
     assert _keys(_load(tmp_path, config))[f"{watchdog}.action"] == "drop"
     for row in (config["PFC_WD"][port] for port in both):
         row.pop("restoration_time", None)
+    # There "Restoration time is optional": a watchdog without it never restores.
+    made = _load(tmp_path, config)
+    assert _keys(made)[f"{watchdog}.restore"] == "1000s"
+    assert sum("without restoration_time" in note for note in made.imported.notes) == 1
+    resolve(made.imported.files["scenario.toml"], tmp_path, {})
+    # It starts none without detection_time.
+    for row in (config["PFC_WD"][port] for port in both):
+        row |= {"restoration_time": "400"}
+        row.pop("detection_time", None)
     made = _load(tmp_path, config)
     assert not any(watchdog in key for key in _keys(made))
-    assert "without restoration_time" in next(
-        line.why for line in made.lines if line.place[1:] == (both[0], "detection_time")
+    assert "without detection_time" in next(
+        line.why for line in made.lines if line.place[1:] == (both[0], "restoration_time")
     )
 
 

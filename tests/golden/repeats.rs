@@ -127,3 +127,26 @@ fn a_queue_pair_that_never_hears_anything_is_in_error_and_the_run_ends() {
     assert_eq!((flow.finish, flow.acked, flow.failed), (Time::MAX, Time::MAX, true));
     assert_eq!((flow.timeouts, flow.resent_packets, flow.packets), (3, 2, 0));
 }
+
+#[test]
+fn backoff_doubles_the_time_ten_times_and_no_more() {
+    // The packet finds the port busy and no room, until host 2 has sent all: 200 ns a packet, and 1200 ns to get to the switch.
+    let busy = |reliable: ReliableSpec, packets: u64| {
+        let mut spec = scene(ReliableSpec { retries: 20, backoff: true, ..reliable }, 1, 100, &[]);
+        spec.flows.insert(0, Flow { group: 1, ..flow(2, 0, packets * 1000, Time::ZERO, Pacing::LineRate) });
+        spec.switch.overflow = Overflow::Drop { port: Bytes::new(500) };
+        spec
+    };
+    let us = Span::from_us(1);
+    let alike =
+        [ReliableSpec { timeout: us, ..GO_BACK_N }, ReliableSpec { short: Some((3, us)), ..SELECTIVE }];
+    for reliable in alike {
+        // It is sent again 1, 3, 7, 15 and 31 us after the first time; the port is free after 21.
+        let flow = outcome(|| busy(reliable, 100));
+        assert_eq!((flow.finish, flow.timeouts, flow.resent_packets), (at(1_000 + 310_000 + 24_000), 5, 5));
+        // The port is free after 2501 us: the eleventh time, after 2047 us, is too early, and 1024 us later it is free. Doubled once
+        // more they were 2048.
+        let flow = outcome(|| busy(reliable, 12_500));
+        assert_eq!((flow.finish, flow.timeouts), (at(1_000 + 30_710_000 + 24_000), 12));
+    }
+}

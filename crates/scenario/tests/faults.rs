@@ -1,5 +1,5 @@
 //! Faults that cannot be: each is refused with its place, its value and a fix.
-use crate::common::{report, says, valid};
+use crate::common::{Said, report, says, valid};
 
 const SMALL: &str = r#"
 profile = "endpoint"
@@ -122,5 +122,41 @@ fn a_slower_link_is_slower() {
             &said,
             &[&format!("{rate} is not slower than the link"), "allowed: less than 100Gbps", "fault 0"],
         );
+    }
+}
+
+#[test]
+fn faults_and_watchdogs_without_effect_are_named() {
+    let pfc = "profile = \"ideal\"\nrun = { until = \"1ms\" }\n\
+               topology = { kind = \"star\", hosts = 3, rate = \"100Gbps\", delay = \"1us\" }\n\
+               traffic = [{ name = \"x\", kind = \"flow\", from = \"h0\", to = \"h1\", size = \"1MB\", priority = 3 }]\n";
+    let said = |lines: &str, overrides: &[&str]| valid(&format!("{pfc}{lines}"), overrides).caveats().said();
+    let storm = |priorities: &str| {
+        format!(
+            "[[fault]]\nkind = \"pause-storm\"\nhost = \"h1\"\nat = \"1us\"\nuntil = \"9us\"\n{priorities}\n"
+        )
+    };
+    for (fault, wanted) in [
+        (
+            storm("priorities = [4, 5]"),
+            "fault 0 (pause-storm) changes nothing: nothing is sent in the priorities that it pauses (4, 5)",
+        ),
+        (
+            "[[fault]]\nkind = \"loss\"\nlink = [\"h0\", \"s\"]\nframes = 0.0\n".to_owned(),
+            "fault 0 (loss) changes nothing: frames = 0",
+        ),
+    ] {
+        says(&said(&fault, &["transport.reliability=go-back-n"]), &[wanted]);
+    }
+    for priorities in ["", "priorities = [3, 5]"] {
+        let said = said(&storm(priorities), &[]);
+        assert!(!said.contains("changes nothing"), "{said}");
+    }
+    for table in ["switch.pfc.watchdog", "host.nic.watchdog"] {
+        let detect = format!("{table}.detect=1ms");
+        let wanted = format!("without effect with {table}.action = \"none\": {table}.{{detect}}");
+        says(&said("", &[&detect]), &[&wanted]);
+        let on = said("", &[&detect, &format!("{table}.action=forward")]);
+        assert!(!on.contains("without effect"), "{on}");
     }
 }

@@ -148,3 +148,55 @@ fn a_timer_below_the_round_trip_and_a_fabric_that_loses_nothing_are_worth_a_word
     let idle = small(&["transport.reliability=go-back-n"]).expect("fine");
     says(&idle.caveats().said(), &["has nothing to do"]);
 }
+
+#[test]
+fn keys_that_no_queue_pair_reads_are_named() {
+    let said = |overrides: &[&str]| small(overrides).expect("fine").caveats().said();
+    let (back, selective) = ("transport.reliability=go-back-n", "transport.reliability=selective-repeat");
+    for (overrides, wanted) in [
+        (
+            &["transport.go-back-n.timeout=1ms"][..],
+            "without effect with transport.reliability = \"none\": transport.{go-back-n}",
+        ),
+        // More than rto-high: no error where nobody reads them.
+        (
+            &[back, "transport.selective-repeat.rto-low=1s"],
+            "without effect with transport.reliability = \"go-back-n\": transport.{selective-repeat}",
+        ),
+        (
+            &[selective, "transport.go-back-n.retries=3"],
+            "without effect with transport.reliability = \"selective-repeat\": transport.{go-back-n}",
+        ),
+        (
+            &[
+                selective,
+                "transport.selective-repeat.scoreboard=block-list",
+                "transport.selective-repeat.after-nack=all",
+            ],
+            "without effect with transport.selective-repeat.scoreboard = \"block-list\": transport.selective-repeat.{after-nack}",
+        ),
+        (
+            &[back, "cc.kind=swift", "transport.nack-notifies=true"],
+            "without effect with cc.kind = \"swift\": transport.{nack-notifies}",
+        ),
+        (
+            &["host.transport=put", back],
+            "without effect with traffic without queue pairs: transport.{reliability}",
+        ),
+        (
+            &["traffic.one.reliability=go-back-n", selective],
+            "without effect with traffic.one.reliability = \"go-back-n\": transport.{reliability}",
+        ),
+    ] {
+        says(&said(overrides), &[wanted]);
+    }
+    let read = [
+        "transport.selective-repeat.bdp=100KB",
+        "transport.go-back-n.timeout=1ms",
+        "switch.port-buffer=50KB",
+    ];
+    let said = valid(TWO, &read).caveats().said();
+    assert!(!said.contains("without effect"), "{said}");
+    let cnps = small(&[back, "transport.nack-notifies=true"]).expect("fine").caveats().said();
+    assert!(!cnps.contains("nack-notifies"), "{cnps}");
+}

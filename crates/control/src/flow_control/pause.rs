@@ -15,7 +15,8 @@
 //! | quanta | 512 bit times | 65 535 | IEEE 802.1Q: the largest; renewed long before it ends |
 //! | detect, restore | ps | none: no watchdog | IEEE 802.1Q has none; who wants one takes `SONiC`'s 200 ms, 200 ms |
 //!
-//! Known deviations: the simulator does not use this file; its [`Form`](super::Form)s are that of the TCD authors' release and the ideal one.
+//! Known deviations: the simulator takes the watchdog from here, with the gate that it looks after, and [`quanta_span`] for storms. Its own
+//! PAUSEs have another [`Form`](super::Form), that of the TCD authors' release or the ideal one.
 use backwater_units::{Rate, Span, Time};
 
 use super::Decision;

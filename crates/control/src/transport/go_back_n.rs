@@ -14,7 +14,8 @@
 //! | every | ps | never | InfiniBand §9.7.5: one NAK until the expected PSN; HPCC's and conweave's ns-3 simulators: a time |
 //!
 //! Known deviations: a packet is a message, so that its number stands for PSN and message number both. A timeout is found at its end,
-//! where §9.7.6.1.3 lets it take up to four times as long.
+//! where §9.7.6.1.3 lets it take up to four times as long. Retries are spent on timeouts alone; Linux' `rxe` spends them on NAKs of
+//! sequence errors, too.
 use backwater_units::{Span, Time};
 
 use super::{Target, Verdict};

@@ -52,7 +52,8 @@ pub struct GoBackNParams {
     /// the InfiniBand specification, volume 1, §9.9.2, and the default of perftest).
     #[schemars(range(max = 1000))]
     pub retries: u32,
-    /// Whether each of them doubles the time. All profiles: false (InfiniBand specification, volume 1, §9.7.6.1.3: one time).
+    /// Whether each of them doubles the time, up to 1024 times as long. All profiles: false (InfiniBand specification, volume 1,
+    /// §9.7.6.1.3: one time).
     pub backoff: bool,
     /// Another NACK for the same gap after so long. conweave-ns3: 4 µs (that simulator); the other profiles: never (InfiniBand
     /// specification, volume 1, §9.7.5: one until the
@@ -87,7 +88,7 @@ pub struct SelectiveRepeatParams {
     /// say).
     #[schemars(range(max = 1000))]
     pub retries: u32,
-    /// Whether each of them doubles the time. All profiles: false (IRN §3.1 has two fixed times).
+    /// Whether each of them doubles the time, up to 1024 times as long. All profiles: false (IRN §3.1 has two fixed times).
     pub backoff: bool,
     /// How the two ends keep their books. conweave-ns3: block-list (that simulator); the other profiles: bitmap (IRN §3.1).
     pub scoreboard: Scoreboard,

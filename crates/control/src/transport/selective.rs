@@ -22,7 +22,8 @@
 //! Packets are numbered from 0. Which of those under way have been acknowledged by themselves is the caller's ring of bits, with room
 //! for all that may be under way; what the responder keeps is the caller's, too, who says whether it holds a packet already.
 //!
-//! Known deviations: a packet that is lost a second time is sent again after a timeout only; the paper does not say.
+//! Known deviations: a packet that is lost a second time is sent again after a timeout only; the paper does not say. A BDP cap that is
+//! no multiple of the payload is as good as the next one.
 use backwater_units::{Span, Time};
 
 /// What counts as lost.

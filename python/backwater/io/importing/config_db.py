@@ -36,6 +36,8 @@ _WITHIN_MTU = 60
 _PAYLOADS = (4096, 2048, 1024, 512, 256)
 #: The control priority, if the file does not need another one (`switch.control-priority`).
 _CONTROL = 7
+#: The longest `switch.pfc.watchdog.restore`.
+_LONGEST_RESTORE = "1000s"
 #: The least `dynamic_th` that `switch.lossy.alpha` has; SONiC's least is one less.
 _LEAST_EXPONENT = -7
 #: The weight that stands for STRICT: before all that have one.
@@ -738,11 +740,11 @@ class ConfigDb:
             return
         started: dict[str, Row] = {}
         for name, row in rows.items():
-            lacking = [one for one in ("detection_time", "restoration_time") if one not in row.fields]
-            if not lacking:
+            if "detection_time" in row.fields:
                 started[name] = row
-            for line in row.fields.values() if lacking else ():
-                line.become(Fate.NONE, f"SONiC starts no watchdog without {' and '.join(lacking)}")
+                continue
+            for line in row.fields.values():
+                line.become(Fate.NONE, "SONiC starts no watchdog without detection_time")
 
         def has(row: Row | None) -> tuple[str, int, int] | None:
             if row is None:
@@ -762,6 +764,11 @@ class ConfigDb:
                 self._become(row, Fate.NONE, "it reports a storm, and lets it last")
             else:
                 self._guard(row, main)
+        if main is not None and main[0] != "alert" and not main[2]:
+            self._settings.notes.append(
+                "PFC_WD without restoration_time: SONiC's watchdog then never obeys PAUSEs again. Here it does after "
+                f"the longest time that there is (switch.pfc.watchdog.restore = {_LONGEST_RESTORE})"
+            )
         if main is not None and main[0] == "drop":
             self._settings.keys["transport.reliability"] = "go-back-n"
             self._settings.notes.append(
@@ -776,7 +783,10 @@ class ConfigDb:
             self._settings.take(row.fields["action"], f"{key}.action", action)
         self._settings.keys[f"{key}.action"] = action
         self._settings.take(row.fields["detection_time"], f"{key}.detect", f"{detect}ms")
-        self._settings.take(row.fields["restoration_time"], f"{key}.restore", f"{restore}ms")
+        if restore:
+            self._settings.take(row.fields["restoration_time"], f"{key}.restore", f"{restore}ms")
+        else:
+            self._settings.keys[f"{key}.restore"] = _LONGEST_RESTORE
 
     @staticmethod
     def _become(row: Row, fate: Fate, why: str) -> None:

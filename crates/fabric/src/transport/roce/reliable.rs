@@ -29,6 +29,9 @@ pub const MOST_SELECTIVE: u32 = (1 << OFFSET) - 1;
 /// Bits of a NACK's number for the packet that it answers, counted from the one that is expected; the others are for that one.
 const OFFSET: u32 = 12;
 
+/// How often backoff doubles the time at most.
+const DOUBLED: u32 = 10;
+
 /// What a NACK says: what is expected, and which packet has come.
 pub(crate) fn nack(expected: u32, number: u32) -> u32 {
     let offset = number - expected;
@@ -256,7 +259,7 @@ impl Reliable {
             Some((packets, short)) if newest - oldest <= packets => short,
             _ => spec.timeout,
         };
-        let doubled = if spec.backoff { self.tries.min(10) } else { 0 };
+        let doubled = if spec.backoff { self.tries.min(DOUBLED) } else { 0 };
         patience.as_ps() << doubled
     }
 

@@ -160,7 +160,7 @@ Results: Invariant "results" {
 // What to know before results are used.
 NoEffect: Caveat "no-effect" {
     short: "Keys were written that this run does not read.",
-    means: "For example cc.timely.beta beside cc.kind = \"dcqcn\", or switch.pfc.xoff under credits. The run is what it would be without them.",
+    means: "For example cc.timely.beta beside cc.kind = \"dcqcn\", switch.pfc.xoff under credits, or a fault that loses a share of 0. The run is what it would be without them.",
     todo: "Take them out, or choose the kind that reads them.",
 }
 DeadlockPossible: Caveat "deadlock-possible" {

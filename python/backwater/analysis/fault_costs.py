@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from backwater.common import quantities
+from backwater.common import quantities, statistics
 from backwater.common.late import np, pl
 from backwater.results import Results
 
@@ -19,21 +20,46 @@ _REASONS = {
     "host-stop": ["dead-node", "link-down"],
     "watchdog": ["watchdog"],
 }
-#: Goodput is compared with no fewer periods before a fault, and no more.
+#: Goodput is compared with no fewer periods before a fault, and no more; slowdowns with no fewer flows before it.
 _FEWEST, _MOST = 10, 100
+#: What chance alone does in more than this share of all runs is not told as a cost.
+CHANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Slowdowns of a fault's flows that began while it lasted, beside those of flows like them before it.
+
+    Like a flow are those of its traffic entry, at its end that is near the fault, and of its size within a factor of
+    two. They began before the fault, after all that other faults did, and earlier than any like them that was under way
+    when it began: so slow ones are not left out. Flows count that would have ended before the run, were they as slow as
+    the slowest of those. One that did not end is slower than all that did.
+    """
+
+    flows: int
+    #: The median; None if half of them or more did not end.
+    slowdown: float | None
+    #: How many like them there were, and the median of what was usual for each.
+    like: int
+    usual: float
+    #: In at most this share of runs they are as slow by chance alone.
+    chance: float
 
 
 @dataclass(frozen=True)
 class Recovery:
     """Goodput of receivers around a fault, by sampling periods.
 
-    It is down from the first period after the beginning with less than each of the `before` periods before it, until
-    one that has not. Chance alone makes one period in `before` + 1 such a one.
+    It is down from the first `row` periods in a row after the beginning with less than each of the `before` periods
+    before it, until a period that has not. `row` is the least of which chance makes as many in at most `CHANCE` of all
+    runs; in how many is `chance`. Looked at are the periods in which each receiver still has flows.
     """
 
     receivers: int
     period_ps: int
     before: int
+    row: int
+    chance: float
     #: From the fault's beginning; None if it was never down.
     down_ps: int | None
     #: From the fault's beginning; None if it was never down, or not up again.
@@ -53,8 +79,9 @@ class Fault:
     lost: pl.DataFrame
     #: Rows of the flows that lost packets by it, or were at its host meanwhile; None if the tables do not tell.
     flows: pl.DataFrame | None
-    #: Median slowdowns of them and of all other flows, of those that finished.
-    slowdown: tuple[float | None, float | None]
+    #: Their median slowdown, of those that finished.
+    slowdown: float | None
+    comparison: Comparison | None
     recovery: Recovery | None
 
     @property
@@ -75,11 +102,17 @@ def of(results: Results, most: int | None = None) -> list[Fault]:
     frame = results.faults.with_columns(pl.col("kind", "event", "node", "port").cast(pl.String)).collect()
     frame = frame.with_columns(pl.col("time_ps", "last_ps").cast(pl.Int64)).sort("time_ps", maintain_order=True)
     groups = frame.partition_by("fault", "kind", maintain_order=True)
-    begins = sorted(int(rows["time_ps"][0]) for rows in groups)
-    groups = sorted(groups, key=lambda rows: -int(rows["packets"].sum()))[:most]
-    groups.sort(key=lambda rows: (rows["fault"][0] is None, rows["fault"][0]))
+    chosen = sorted(groups, key=lambda rows: -int(rows["packets"].sum()))[:most]
+    chosen.sort(key=lambda rows: (rows["fault"][0] is None, rows["fault"][0]))
     tables = _Tables.read(results)
-    return [_fault(results, rows, tables, begins) for rows in groups]
+    times = [frozenset(rows["time_ps"].to_list() + rows["last_ps"].drop_nulls().to_list()) for rows in groups]
+    every = Counter(time for of_one in times for time in of_one)
+    own = dict(zip(map(_key, groups), times, strict=True))
+    return [_fault(results, rows, tables, sorted(every - Counter(own[_key(rows)]))) for rows in chosen]
+
+
+def _key(rows: pl.DataFrame) -> tuple[int | None, str]:
+    return rows["fault"][0], rows["kind"][0]
 
 
 @dataclass(frozen=True)
@@ -93,8 +126,10 @@ class _Tables:
     @classmethod
     def read(cls, results: Results) -> _Tables:
         """Read them; without a table what it tells is None."""
-        named = ["flow", "src", "dst", "dst_index", "start_ps", "finish_ps", "slowdown"]
-        flows = results.flows.select(named).with_columns(pl.col("src", "dst").cast(pl.String)).collect()
+        names, numbers = ["traffic", "src", "dst"], ["size_bytes", "start_ps", "finish_ps"]
+        flows = results.flows.select(
+            "flow", "dst_index", "priority", "slowdown", pl.col(names).cast(pl.String), pl.col(numbers).cast(pl.Int64)
+        ).collect()
         drops = None
         if results.has("drops"):
             text = pl.col("port", "reason").cast(pl.String)
@@ -103,26 +138,73 @@ class _Tables:
         return cls(flows, drops, _goodput(results))
 
 
-def _fault(results: Results, rows: pl.DataFrame, tables: _Tables, begins: list[int]) -> Fault:
+def _fault(results: Results, rows: pl.DataFrame, tables: _Tables, others: list[int]) -> Fault:
+    """`others`: all times at which other faults did something."""
     number, kind = rows["fault"][0], rows["kind"][0]
     events, lost = rows.filter(pl.col("event") != "lost"), rows.filter(pl.col("event") == "lost")
+    begin, last = _span(rows)
     numbers = _flows(results, number, kind, rows, tables)
-    slowdown: tuple[float | None, float | None] = (None, None)
-    hurt = None
-    if numbers is not None:
-        known = pl.col("flow").is_in(numbers.implode())
-        hurt = tables.flows.filter(known)
-        slowdown = (_median(hurt), _median(tables.flows.filter(~known)))
+    if numbers is None:
+        return Fault(number, kind, events, lost, None, None, None, None)
+    hurt = tables.flows.filter(pl.col("flow").is_in(numbers.implode()))
+    end = int(results.meta["sim_time_ps"])
+    host = None if lost.height else _host(results.meta["scenario"], number, tables.flows)
+    since = max((other for other in others if other < begin), default=-1)
+    until = last if lost.height or last > begin else end
+    comparison = _comparison(tables.flows, numbers, host, since, begin, until, end)
     recovery = None
-    if tables.goodput is not None and hurt is not None and hurt.height:
-        begin, last = _span(rows)
-        recovery = tables.goodput.around(hurt["dst_index"].unique(), begin, last, begins)
-    return Fault(number, kind, events, lost, hurt, slowdown, recovery)
+    if tables.goodput is not None and hurt.height:
+        receivers = hurt["dst_index"].unique()
+        served = _served(tables.flows, receivers, end)
+        recovery = tables.goodput.around(receivers, begin, last, others, served)
+    return Fault(number, kind, events, lost, hurt, _median(hurt), comparison, recovery)
 
 
 def _span(rows: pl.DataFrame) -> tuple[int, int]:
     """From the first to the last time of rows in order."""
-    return int(rows["time_ps"][0]), int(rows["time_ps"][-1])
+    return int(rows["time_ps"][0]), max(rows["time_ps"].to_list() + rows["last_ps"].drop_nulls().to_list())
+
+
+def _served(flows: pl.DataFrame, receivers: pl.Series, end: int) -> int:
+    """Until when each of the receivers has flows that have not ended."""
+    finish = pl.col("finish_ps").fill_null(end).max()
+    here = flows.filter(pl.col("dst_index").is_in(receivers.implode()) & pl.col("start_ps").is_not_null())
+    ends: list[int] = here.group_by("dst_index").agg(finish)["finish_ps"].to_list()
+    return min(ends)
+
+
+def _comparison(
+    flows: pl.DataFrame, hurt: pl.Series, host: str | None, since: int, begin: int, until: int, end: int
+) -> Comparison | None:
+    """Flows of a fault that began from `begin` to `until`, beside those like them; None if too few are like them."""
+    outward = pl.col("src").eq_missing(pl.lit(host))
+    known = flows.filter(pl.col("start_ps").is_not_null() & pl.col("size_bytes").is_not_null()).with_columns(
+        outward=outward,
+        place=pl.when(outward).then("src").otherwise("dst"),
+        size=pl.col("size_bytes").clip(1).log(2).floor(),
+        fct=pl.col("finish_ps") - pl.col("start_ps"),
+    )
+    like = ["traffic", "outward", "place", "size"]
+    start, finish = pl.col("start_ps"), pl.col("finish_ps")
+    earlier = known.filter(start < begin)
+    met = earlier.filter(finish.is_null() | (finish >= begin)).group_by(like).agg(met=start.min())
+    usual = (
+        earlier.join(met, on=like, how="left")
+        .filter((start > since) & (start < pl.col("met").fill_null(begin)))
+        .group_by(like)
+        .agg(usual=pl.col("slowdown"), longest=pl.col("fct").max())
+        .filter(pl.col("usual").list.len() >= _FEWEST)
+    )
+    mine = known.filter(pl.col("flow").is_in(hurt.implode()) & start.is_between(begin, until)).join(usual, on=like)
+    mine = mine.filter(start <= end - pl.col("longest"))
+    if mine.is_empty():
+        return None
+    values = mine["slowdown"].fill_null(float("inf")).to_list()
+    chances = [statistics.rank_chance(value, of) for value, of in zip(values, mine["usual"].to_list(), strict=True)]
+    median, expected = float(np.median(values)), float(np.median(mine["usual"].list.median().to_numpy()))
+    number = int(mine.unique(like)["usual"].list.len().sum())
+    chance = statistics.merged_chance(chances)
+    return Comparison(len(values), median if np.isfinite(median) else None, number, expected, chance)
 
 
 def _median(flows: pl.DataFrame) -> float | None:
@@ -142,13 +224,23 @@ def _flows(results: Results, number: int | None, kind: str, rows: pl.DataFrame, 
         return found.filter(pl.col("time_ps").is_between("first", "last"))["flow"].unique()
     host = _host(results.meta["scenario"], number, flows)
     if host is None:
-        return None if kind in ("link-slow", "pause-storm") else flows["flow"].clear()
+        return None
     begin, end = _span(rows)
     end = end if end > begin else int(results.meta["sim_time_ps"])
     under_way = (pl.col("start_ps") < end) & (pl.col("finish_ps").is_null() | (pl.col("finish_ps") > begin))
-    # PAUSE holds what comes to a host; a slow link what goes, too.
     here = pl.col("dst") == host
-    return flows.filter(under_way & (here if kind == "pause-storm" else here | (pl.col("src") == host)))["flow"]
+    if kind == "pause-storm":
+        # PAUSE holds what comes to a host in its priorities; a slow link what goes, too.
+        paused = pl.col("priority").is_in(_paused(results.meta["scenario"], number))
+        return flows.filter(under_way & here & paused)["flow"]
+    return flows.filter(under_way & (here | (pl.col("src") == host)))["flow"]
+
+
+def _paused(scenario: Mapping[str, Any], number: int | None) -> list[int]:
+    """The priorities that a storm pauses."""
+    own: list[int] | None = scenario["fault"][number].get("priorities")
+    every: list[int] = scenario["switch"]["pfc"]["priorities"]
+    return every if own is None else own
 
 
 def _host(scenario: Mapping[str, Any], number: int | None, flows: pl.DataFrame) -> str | None:
@@ -169,8 +261,11 @@ class _Goodput:
     period_ps: int
     periods: int
 
-    def around(self, receivers: pl.Series, begin: int, last: int, begins: list[int]) -> Recovery | None:
-        """The goodput of receivers before and after a fault; None if there are too few periods before it."""
+    def around(self, receivers: pl.Series, begin: int, last: int, others: list[int], served: int) -> Recovery | None:
+        """The goodput of receivers before and after a fault; None if there are too few periods to tell it from chance.
+
+        `others` is when other faults did something, and `served` until when each receiver has flows.
+        """
         here = self.frame.filter(pl.col("node_index").is_in(receivers.implode()))
         values = np.zeros(self.periods)
         np.add.at(values, here["period"].to_numpy(), here["received_bytes"].to_numpy())
@@ -179,24 +274,33 @@ class _Goodput:
             return None
         first = begin // self.period_ps
         # The first period with goodput is not whole; what another fault may have changed is no measure.
-        earlier = max((other // self.period_ps + 1 for other in begins if other < begin), default=0)
+        earlier = max((other // self.period_ps + 1 for other in others if other < begin), default=0)
         since = max(int(some[0]) + 1, earlier, first - _MOST)
         before = values[since:first]
         if before.size < _FEWEST:
             return None
-        later = min((other // self.period_ps for other in begins if other > begin), default=self.periods)
+        later = min((other // self.period_ps for other in others if other > begin), default=self.periods)
+        periods = min(self.periods, served // self.period_ps)
         # Not later than all that happens to the fault, and as long again as a comparison wants.
-        horizon = min(later, max(last // self.period_ps, first) + 1 + _FEWEST)
-        under = np.flatnonzero(values[first:horizon] < before.min())
-        if not under.size:
-            return Recovery(receivers.len(), self.period_ps, before.size, None, None, None)
-        down = first + int(under[0])
-        back = np.flatnonzero(values[down:] >= before.min())
-        until = down + int(back[0]) if back.size else self.periods
-        missing = 1 - float(values[down:until].mean() / before.mean())
-        up = until * self.period_ps - begin if back.size else None
-        return Recovery(
-            receivers.len(), self.period_ps, before.size, max(0, down * self.period_ps - begin), up, missing
+        horizon = min(later, max(last // self.period_ps, first) + 1 + _FEWEST, periods)
+        scanned = horizon - first
+        chances = {row: statistics.row_chance(before.size, scanned, row) for row in range(1, scanned + 1)}
+        row = next((row for row, chance in chances.items() if chance <= CHANCE), None)
+        if row is None:
+            return None
+        found = Recovery(receivers.len(), self.period_ps, before.size, row, chances[row], None, None, None)
+        under = values[first:horizon] < before.min()
+        rows = np.flatnonzero(np.convolve(under, np.ones(row), "valid") == row)
+        if not rows.size:
+            return found
+        down = first + int(rows[0])
+        back = np.flatnonzero(values[down:periods] >= before.min())
+        until = down + int(back[0]) if back.size else periods
+        return replace(
+            found,
+            down_ps=max(0, down * self.period_ps - begin),
+            up_ps=until * self.period_ps - begin if back.size else None,
+            missing=1 - float(values[down:until].mean() / before.mean()),
         )
 
 

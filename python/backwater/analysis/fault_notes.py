@@ -80,18 +80,36 @@ def _packets(fault: fault_costs.Fault) -> str:
 
 
 def _flows(fault: fault_costs.Fault) -> str:
-    if fault.flows is None or fault.flows.is_empty():
+    if fault.flows is None:
         return ""
     number, ended = fault.flows.height, fault.flows["finish_ps"].drop_nulls().len()
+    if not number:
+        return "" if fault.lost.height else "no flow that it concerns was under way"
     what = f"{quantities.counted(number, 'flow')} {'lost packets' if fault.lost.height else 'under way there'}"
-    own, others = fault.slowdown
     finished = (
         f"{quantities.count(ended)} finished" if ended < number else "all finished" if number > 1 else "it finished"
     )
-    if own is None:
-        return f"{what}, {finished}"
-    slow = f"{finished}, median slowdown {own:.3g}"
-    return f"{what}, {slow}" + (f" (that of all other flows {others:.3g})" if others is not None else "")
+    slow = "" if fault.slowdown is None else f", median slowdown {fault.slowdown:.3g}"
+    return f"{what}, {finished}{slow}{_compared(fault.comparison)}"
+
+
+def _compared(found: fault_costs.Comparison | None) -> str:
+    if found is None:
+        return ""
+    mine = "half or more not finished" if found.slowdown is None else f"{found.slowdown:.3g}"
+    told = (
+        f"{quantities.count(found.flows)} that began meanwhile {mine}, {quantities.count(found.like)} like them before"
+    )
+    return f" ({told} {found.usual:.3g}: {_chance(found.chance)})"
+
+
+def _chance(share: float) -> str:
+    """How often chance alone does what is told."""
+    if share > fault_costs.CHANCE:
+        return "may be chance"
+    return (
+        "by chance in less than 0.1 % of runs" if share < 0.001 else f"by chance in {100 * share:.2g} % of runs at most"
+    )
 
 
 def _goodput(fault: fault_costs.Fault) -> str:
@@ -101,8 +119,11 @@ def _goodput(fault: fault_costs.Fault) -> str:
     which = f"goodput of {quantities.counted(found.receivers, 'receiver')}"
     than = f"the least of {found.before} periods of {quantities.time(found.period_ps)} before"
     if found.down_ps is None or found.missing is None:
-        return f"{which} never below {than}"
+        return f"{which} never below {than} for {quantities.counted(found.row, 'period')} in a row"
     until = (
-        "not up again by the end" if found.up_ps is None else f"up again {quantities.time(found.up_ps)} after the fault"
+        "not up again while there were flows"
+        if found.up_ps is None
+        else f"up again {quantities.time(found.up_ps)} after the fault"
     )
-    return f"{which} below {than}, on average by {100 * found.missing:.0f} % of their mean, {until}"
+    less = f"on average by {100 * found.missing:.0f} % of their mean"
+    return f"{which} below {than}, {less}, {until} ({_chance(found.chance)})"

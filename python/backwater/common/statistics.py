@@ -178,3 +178,25 @@ def caption(seeds: int) -> str:
 
 #: So many decimals tell a width from nothing.
 _MOST_DECIMALS = 6
+
+
+def rank_chance(value: float, others: Sequence[float]) -> float:
+    """The chance that one of equals is as large as `value` among them and `others`, or larger."""
+    return (1 + sum(other >= value for other in others)) / (1 + len(others))
+
+
+def merged_chance(chances: Sequence[float]) -> float:
+    """One chance from several, however they depend on each other: at most twice their mean.
+
+    Vovk and Wang, "Combining p-values via averaging", Biometrika 107(4), 2020.
+    """
+    return min(1.0, 2 * math.fsum(chances) / len(chances))
+
+
+def row_chance(before: int, scanned: int, row: int) -> float:
+    """A bound on the chance that `row` in a row of `scanned` values are less than each of `before` others.
+
+    All are taken to be equals in any order. Given `row` of them have the least places with one chance in as many as
+    there are ways to choose these places; they can begin at `scanned` - `row` + 1 of the values.
+    """
+    return min(1.0, max(0, scanned - row + 1) / math.comb(before + row, row))

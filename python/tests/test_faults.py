@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ MS, US = 10**9, 10**6
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 _FLOW = {"src": "h0", "dst": "h2", "dst_index": 2, "start_ps": 0, "finish_ps": 3 * MS, "slowdown": 2.0}
+_FLOW |= {"traffic": "x", "priority": 3, "size_bytes": 1000}
 
 
 def _event(time: int, event: str, node: str, port: str | None, **others: Any) -> dict[str, Any]:
@@ -83,14 +85,14 @@ def test_a_fault_has_a_time_line_and_a_cost(made: Results, monkeypatch: pytest.M
     told = (
         "fault 0 (link-down): 1.00 ms down s->t, 1.20 ms noticed by s, 1.50 ms up again s->t; "
         "7 packets lost from 1.10 ms to 1.30 ms; "
-        "2 flows lost packets, 1 finished, median slowdown 8 (that of all other flows 2)"
+        "2 flows lost packets, 1 finished, median slowdown 8"
     )
     # The first period may not be whole: nine are left, which are too few.
     assert fault_notes.of(made) == [told]
     monkeypatch.setattr(fault_costs, "_FEWEST", 9)
     goodput = (
         "goodput of 1 receiver below the least of 9 periods of 100 µs before, on average by 80 % of their mean, "
-        "up again 600 µs after the fault"
+        "up again 600 µs after the fault (by chance in at most 1.7 % of runs)"
     )
     assert fault_notes.of(made) == [f"{told}; {goodput}"]
 
@@ -105,23 +107,142 @@ def test_a_picture_over_time_has_a_line_where_each_fault_begins(made: Results, t
     assert [text.get_text() for text in axes.texts] == ["fault 0"]
 
 
-@pytest.mark.parametrize(("least", "down"), [(1000, 100 * US), (150, None)])
-def test_goodput_is_down_below_every_period_before(
-    made: Results, monkeypatch: pytest.MonkeyPatch, least: int, down: int | None
+@pytest.mark.parametrize(
+    ("least", "periods", "down"), [(1000, 5, 100 * US), (150, 5, None), (1000, 4, 100 * US), (1000, 3, None)]
+)
+def test_goodput_is_down_below_every_period_before_for_longer_than_chance_makes_it(
+    made: Results, monkeypatch: pytest.MonkeyPatch, least: int, periods: int, down: int | None
 ) -> None:
     monkeypatch.setattr(fault_costs, "_FEWEST", 9)
     frame = pl.read_parquet(made.folder / "delivered.parquet")
     # One of the periods before had no more than this.
     low = pl.when(pl.col("time_ps") == 5 * 100 * US).then(least).otherwise("received_bytes")
     frame = frame.with_columns(received_bytes=low)
+    whole = pl.when(pl.col("time_ps") >= (11 + periods) * 100 * US).then(1000).otherwise("received_bytes")
+    frame = frame.with_columns(received_bytes=whole)
     monkeypatch.setattr(Results, "delivered", property(lambda _: frame.lazy()))
     found = fault_costs.of(made)[0].recovery
     assert found is not None
     assert (found.receivers, found.period_ps, found.before, found.down_ps) == (1, 100 * US, 9, down)
+    # Looked at are 15 periods, to nine after the last event. Three in a row have 13 of 220 orders, four 12 of 715.
+    assert found.row == 4
+    assert found.chance == pytest.approx(12 / 715)
     if down is not None:
-        # Up in the period from 1.6 ms on, 600 us after it began; a fifth of the mean is left.
-        assert found.up_ps == 600 * US
+        # Five periods: up in that from 1.6 ms on, 600 us after it began; a fifth of the mean is left.
+        assert found.up_ps == (1 + periods) * 100 * US
         assert found.missing == pytest.approx(0.8)
+
+
+def test_receivers_that_have_all_their_flows_are_not_told_as_down(tmp_path: Path) -> None:
+    """Goodput ends after 2.5 ms, as the only flow does; from 2.0 ms on its switch loses a packet."""
+    event = _event(2 * MS, "lost", "s", "s->h2", kind="gray", packets=1, wire_bytes=1000, flows=1, last_ps=2 * MS)
+    drop = {"time_ps": 2 * MS, "flow": 0, "node_index": 8, "port": "s->h2", "reason": "gray"}
+    delivered = [{"time_ps": n * 100 * US, "node_index": 2, "received_bytes": 1000 * (n < 25)} for n in range(40)]
+    tables = {
+        "faults": pl.DataFrame([event]),
+        "flows": pl.DataFrame([_FLOW | {"flow": 0, "finish_ps": 2500 * US}]),
+        "drops": pl.DataFrame([drop]),
+        "delivered": pl.DataFrame(delivered),
+    }
+    scenario = {"probe": {"sample": "100us"}, "fault": [{"kind": "gray", "switch": "s", "share": 0.01}]}
+    found = fault_costs.of(Results(made_results.write(tmp_path / "run", tables, scenario, 4 * MS)))[0].recovery
+    assert found is not None
+    assert found.down_ps is None
+
+
+def test_chance_alone_is_told_as_goodput_that_is_down_in_no_more_runs_than_it_says() -> None:
+    draw = np.random.default_rng(1)
+    runs, told, chance = 2000, 0, 0.0
+    for _ in range(runs):
+        frame = pl.DataFrame({"period": range(40), "node_index": 2, "received_bytes": draw.integers(1, 10**9, 40)})
+        found = fault_costs._Goodput(frame, US, 40).around(pl.Series([2]), 21 * US, 21 * US, [], 40 * US)
+        assert found is not None
+        told += found.down_ps is not None
+        chance = found.chance
+    # 20 periods before, 11 looked at; two in a row: 10 of 231 orders.
+    assert chance == pytest.approx(10 / 231)
+    assert told / runs < chance + 3 * (chance * (1 - chance) / runs) ** 0.5
+
+
+def _storm(folder: Path, during: Sequence[float | None], before: Sequence[float], **fault: Any) -> str:
+    """What is told of a storm at h2 from 1 to 2 ms: flows begin every 10 us, before it and while it lasts."""
+    flows = [
+        _FLOW | {"flow": number, "start_ps": number * 10 * US, "finish_ps": (number + 1) * 10 * US, "slowdown": slow}
+        for number, slow in enumerate(before)
+    ]
+    for number, slow in enumerate(during):
+        start = MS + number * 10 * US
+        finish = None if slow is None else start + 10 * US
+        flows.append(_FLOW | {"flow": len(flows), "start_ps": start, "finish_ps": finish, "slowdown": slow})
+    # Another entry is faster, another receiver slower, and another size, too: none of them is like those.
+    flows.append(_FLOW | {"flow": 1000, "traffic": "y", "finish_ps": US, "slowdown": 1.0})
+    flows.append(_FLOW | {"flow": 1001, "dst": "h3", "dst_index": 3, "finish_ps": US, "slowdown": 99.0})
+    flows.append(_FLOW | {"flow": 1002, "size_bytes": 4000, "finish_ps": US, "slowdown": 99.0})
+    rows = [_event(time, event, "h2", "h2->s", kind="pause-storm") for time, event in ((MS, "storm"), (2 * MS, "calm"))]
+    scenario = {
+        "switch": {"pfc": {"priorities": [3, 4]}},
+        "fault": [{"kind": "pause-storm", "host": "h2", "at": "1ms", "until": "2ms"} | fault],
+    }
+    faults = pl.DataFrame(rows, schema_overrides={"last_ps": pl.Int64})
+    tables = {"faults": faults, "flows": pl.DataFrame(flows, infer_schema_length=None)}
+    (line,) = fault_notes.of(Results(made_results.write(folder / "run", tables, scenario, 3 * MS)))
+    head = "fault 0 (pause-storm): 1.00 ms PAUSE without end h2->s, 2.00 ms RESUME h2->s; no packet lost; "
+    assert line.startswith(head)
+    return line.removeprefix(head)
+
+
+#: 49 flows, from 1 to 4.
+USUAL = [1 + 3 * number / 48 for number in range(49)]
+
+
+def test_a_storm_that_slows_flows_is_told_beside_flows_like_them_before(tmp_path: Path) -> None:
+    # Each is slower than all 49: one place of 50, and twice that for three.
+    assert _storm(tmp_path, [20.0, 30.0, 40.0], USUAL) == (
+        "3 flows under way there, all finished, median slowdown 30 "
+        "(3 that began meanwhile 30, 49 like them before 2.5: by chance in at most 4 % of runs)"
+    )
+
+
+def test_a_storm_without_effect_is_not_told_as_a_cost(tmp_path: Path) -> None:
+    assert _storm(tmp_path, USUAL, USUAL) == (
+        "49 flows under way there, all finished, median slowdown 2.5 "
+        "(49 that began meanwhile 2.5, 49 like them before 2.5: may be chance)"
+    )
+
+
+def test_a_storm_in_a_priority_without_traffic_concerns_no_flow(tmp_path: Path) -> None:
+    told = "no flow that it concerns was under way"
+    assert _storm(tmp_path, [5.0, 5.0], USUAL, priorities=[4]) == told
+
+
+def test_with_too_few_flows_before_nothing_is_compared(tmp_path: Path) -> None:
+    assert _storm(tmp_path, [30.0], USUAL[:9]) == "1 flow under way there, it finished, median slowdown 30"
+
+
+def test_flows_that_do_not_finish_are_slower_than_all_others(tmp_path: Path) -> None:
+    # The run ends a millisecond after the storm, and no flow before took longer than 10 us.
+    assert _storm(tmp_path, [None, None, 30.0], USUAL) == (
+        "3 flows under way there, 1 finished, median slowdown 30 "
+        "(3 that began meanwhile half or more not finished, 49 like them before 2.5: by chance in at most 4 % of runs)"
+    )
+
+
+def test_slow_flows_are_not_missing_from_those_before(tmp_path: Path) -> None:
+    """The 13th of 49 flows is under way when the storm begins: only the twelve before it are compared with."""
+    flows = [
+        _FLOW | {"flow": number, "start_ps": number * 10 * US, "finish_ps": (number + 1) * 10 * US, "slowdown": 1.0}
+        for number in range(49)
+    ]
+    flows[12] |= {"finish_ps": 1500 * US, "slowdown": 100.0}
+    flows.append(_FLOW | {"flow": 49, "start_ps": 1200 * US, "finish_ps": 1300 * US, "slowdown": 10.0})
+    faults = [_event(MS, "storm", "h2", "h2->s", kind="pause-storm")]
+    tables = {"faults": pl.DataFrame(faults, schema_overrides={"last_ps": pl.Int64}), "flows": pl.DataFrame(flows)}
+    scenario = {"switch": {"pfc": {"priorities": [3]}}, "fault": [{"kind": "pause-storm", "host": "h2", "at": "1ms"}]}
+    found = fault_costs.of(Results(made_results.write(tmp_path / "run", tables, scenario, 3 * MS)))[0].comparison
+    assert found is not None
+    # One place of thirteen, and twice that.
+    assert (found.flows, found.like, found.usual) == (1, 12, 1.0)
+    assert found.chance == pytest.approx(2 / 13)
 
 
 def test_of_many_faults_those_that_lost_most_are_told(tmp_path: Path) -> None:

@@ -1,12 +1,21 @@
 """Means over seeds and their confidence intervals."""
 
+import itertools
 import math
 import statistics
 from typing import Any
 
 import pytest
 from backwater.common import quantities
-from backwater.common.statistics import estimate, t95, t_quantile, with_interval
+from backwater.common.statistics import (
+    estimate,
+    merged_chance,
+    rank_chance,
+    row_chance,
+    t95,
+    t_quantile,
+    with_interval,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,3 +110,30 @@ def test_intervals_of_many_estimates_together_are_wider() -> None:
     # t(4) at 99 % is 4.604: five estimates with 1 % each.
     found = estimate([1.0, 2.0, 3.0, 4.0, 5.0], among=5)
     assert found.half_width == pytest.approx(4.604 * math.sqrt(2.5 / 5), abs=1e-3)
+
+
+def test_the_chance_of_a_value_is_its_place_among_equals() -> None:
+    # 3 itself, 3 and 4 of five; the largest of 50 is one in 50.
+    assert rank_chance(3, [1, 2, 3, 4]) == 3 / 5
+    assert rank_chance(50, range(1, 50)) == 1 / 50
+    assert rank_chance(0, range(1, 50)) == 1
+
+
+def test_several_chances_make_twice_their_mean_at_most() -> None:
+    assert merged_chance([0.02, 0.04]) == pytest.approx(0.06)
+    assert merged_chance([0.5, 0.9]) == 1
+
+
+@pytest.mark.parametrize(("before", "scanned", "row"), [(2, 2, 2), (4, 1, 1), (3, 4, 2), (2, 5, 3), (4, 3, 1)])
+def test_a_row_of_low_values_has_no_more_than_its_chance_in_all_orders(before: int, scanned: int, row: int) -> None:
+    orders = list(itertools.permutations(range(before + scanned)))
+
+    def has(order: tuple[int, ...]) -> bool:
+        low = [value < min(order[:before]) for value in order[before:]]
+        return any(all(low[start : start + row]) for start in range(scanned - row + 1))
+
+    share = sum(map(has, orders)) / len(orders)
+    assert 0 < share <= row_chance(before, scanned, row)
+    if scanned == row:
+        # One place only: no bound, but the chance itself.
+        assert share == pytest.approx(row_chance(before, scanned, row))

@@ -107,9 +107,7 @@ def _chance(share: float) -> str:
     """How often chance alone does what is told."""
     if share > fault_costs.CHANCE:
         return "may be chance"
-    return (
-        "by chance in less than 0.1 % of runs" if share < 0.001 else f"by chance in {100 * share:.2g} % of runs at most"
-    )
+    return f"by chance in {'less than 0.1' if share < 0.001 else f'at most {100 * share:.2g}'} % of runs"
 
 
 def _goodput(fault: fault_costs.Fault) -> str:

@@ -1,7 +1,7 @@
 """Where the ConWeave simulator draws marks, and hashes flows by its numbers: the profile conweave-ns3 in distribution.
 
 That simulator was run once, Backwater with five seeds. The bounds were written before the runs. Three of the incasts
-are beyond them, and are named here.
+are beyond them, and are named here: they may come within, and no other one may go beyond.
 """
 
 from __future__ import annotations
@@ -76,7 +76,14 @@ def test_sixty_four_hosts_have_its_slowdowns(setting: str, tmp_path: Path) -> No
     assert mean(map(p95, slow)) == pytest.approx(p95(slowdowns(theirs)), rel=SLOWDOWN)
 
 
-@pytest.mark.parametrize("name", [f"{case}/{setting}" for case in ("incast8", "incast8s") for setting in SETTINGS])
+#: All incasts; those that are named may fail.
+INCASTS = [
+    pytest.param(name, marks=pytest.mark.xfail(name in BEYOND, reason="beyond", raises=AssertionError, strict=False))
+    for name in (f"{case}/{setting}" for case in ("incast8", "incast8s") for setting in SETTINGS)
+]
+
+
+@pytest.mark.parametrize("name", INCASTS)
 def test_incasts_end_when_they_do_there_but_for_those_that_are_named(name: str, tmp_path: Path) -> None:
     folder = conweave_answers.folder(name)
     made = scenario(folder)
@@ -84,10 +91,8 @@ def test_incasts_end_when_they_do_there_but_for_those_that_are_named(name: str, 
     made["probe"] = {"blame": False}
     theirs = [float(row[6]) for row in conweave_answers.numbers(folder / "fct.txt")]
     ours = [fcts(made, seed, tmp_path / str(seed)) for seed in SEEDS]
-    within = mean(map(mean, ours)) == pytest.approx(mean(theirs), rel=MEAN) and mean(map(max, ours)) == pytest.approx(
-        max(theirs), rel=LAST
-    )
-    assert within == (name not in BEYOND)
+    assert mean(map(mean, ours)) == pytest.approx(mean(theirs), rel=MEAN)
+    assert mean(map(max, ours)) == pytest.approx(max(theirs), rel=LAST)
 
 
 @pytest.mark.parametrize("name", [*sorted(BEYOND), "incast8/nopfc-irn-600k"])

@@ -64,8 +64,8 @@ fn fat_tree() -> String {
     }
     let [across, of_peer, of_ours] = comparison.distances();
     text + &format!(
-        "\nFlow by flow: median of our FCT over the peer's {:.4}; standard deviation of the log ratio: {across:.2} between a run of \
-         ours and one of the peer, {of_peer:.2} between two of the peer, {of_ours:.2} between two of ours.\n",
+        "\nFlow by flow the median of our FCT over the peer's is {:.4}. The standard deviation of the log ratio is {across:.2} between a run \
+         of ours and one of the peer. It is {of_peer:.2} between two of the peer, and {of_ours:.2} between two of ours.\n",
         comparison.median_ratio()
     )
 }

@@ -348,7 +348,7 @@ test("a fault is marked where and while it is, has a lane, and says what it cost
   // 1 ms, for 3 ms; a spine is dead from 7 ms on.
   await found.locator(".fault", { hasText: "fault 0" }).click();
   expect(await now(found)).toBe(1e9);
-  expect(await found.locator(".fault", { hasText: "fault 0" }).innerText()).toMatch(/packets lost.*flows lost packets.*goodput of \d+ receivers/s);
+  expect(await found.locator(".fault", { hasText: "fault 0" }).innerText()).toMatch(/packets lost.*flows lost packets.*goodput of \d+\sreceivers/s);
   expect(await found.locator(".names").innerText()).toContain("fault 2: switch-down");
   const during = await pixels(found, [0x1b, 0x1f, 0x24]);
   await found.screenshot({ path: join(shots, "faults.png") });

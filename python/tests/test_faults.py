@@ -332,3 +332,25 @@ def test_a_page_has_the_places_of_faults_while_they_last(tmp_path: Path) -> None
     lanes = [lane["name"] for lane in shown.header["lanes"]]
     assert lanes == ["fault 0: link-down", "noticed", "fault 1: loss", "fault 2: switch-down", "noticed"]
     assert all(one["cost"][0].endswith("ms") for one in shown.header["faults"])
+
+
+def test_flows_that_begin_after_another_fault_are_not_compared(tmp_path: Path) -> None:
+    """Two flows begin during a storm, the second one after a link has gone down, too."""
+    flows = [
+        _FLOW | {"flow": number, "start_ps": number * 10 * US, "finish_ps": (number + 1) * 10 * US}
+        for number in range(49)
+    ]
+    flows += [_FLOW | {"flow": 50 + n, "start_ps": (1200 + 300 * n) * US, "slowdown": 10.0 + n} for n in range(2)]
+    events = [
+        _event(MS, "storm", "h2", "h2->s", kind="pause-storm"),
+        _event(1400 * US, "down", "s", "s->t", fault=1),
+        _event(2 * MS, "calm", "h2", "h2->s", kind="pause-storm"),
+    ]
+    tables = {"faults": pl.DataFrame(events, schema_overrides={"last_ps": pl.Int64}), "flows": pl.DataFrame(flows)}
+    storm = {"kind": "pause-storm", "host": "h2", "at": "1ms", "until": "2ms"}
+    down = {"kind": "link-down", "link": ["s", "t"], "at": "1400us"}
+    scenario = {"switch": {"pfc": {"priorities": [3]}}, "fault": [storm, down]}
+    run = Results(made_results.write(tmp_path / "run", tables, scenario, 4 * MS))
+    (found,) = (fault.comparison for fault in fault_costs.of(run) if fault.kind == "pause-storm")
+    assert found is not None
+    assert (found.flows, found.slowdown, found.like) == (1, 10.0, 49)

@@ -28,7 +28,7 @@ CHANCE = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """Slowdowns of a fault's flows that began while it lasted, beside those of flows like them before it.
+    """Slowdowns of a fault's flows that began while it lasted alone, beside those of flows like them before it.
 
     Like a flow are those of its traffic entry, at its end that is near the fault, and of its size within a factor of
     two. They began before the fault, after all that other faults did, and earlier than any like them that was under way
@@ -150,7 +150,9 @@ def _fault(results: Results, rows: pl.DataFrame, tables: _Tables, others: list[i
     end = int(results.meta["sim_time_ps"])
     host = None if lost.height else _host(results.meta["scenario"], number, tables.flows)
     since = max((other for other in others if other < begin), default=-1)
-    until = last if lost.height or last > begin else end
+    # What begins after another fault has done something is not this one's alone.
+    later = min((other for other in others if other > begin), default=end)
+    until = min(last if lost.height or last > begin else end, later)
     comparison = _comparison(tables.flows, numbers, host, since, begin, until, end)
     recovery = None
     if tables.goodput is not None and hurt.height:

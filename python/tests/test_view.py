@@ -224,7 +224,7 @@ def test_results_of_another_version_are_refused_with_what_to_do(
     isolated: Blame, tcd_run: Results, tmp_path: Path
 ) -> None:
     _copy(isolated.results, tmp_path, format=9, version="9.0.0")
-    with pytest.raises(UsageError, match=r"is of format 9 \(Backwater 9\.0\.0\), not 2: run the scenario again"):
+    with pytest.raises(UsageError, match=r"is of format 9 \(Backwater 9\.0\.0\), not 3: run the scenario again"):
         packed(Results(tmp_path))
     with pytest.raises(UsageError, match="has no column peer_index: it is of another version of Backwater"):
         packed(tcd_run)

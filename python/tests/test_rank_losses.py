@@ -89,6 +89,7 @@ def test_one_lost_packet_makes_a_ring_later_by_what_its_message_is_later(
     found = critical.of(results, path)
     assert sum(wait.message["wait_ps"] for wait in found.waits) == row["elapsed_ps"] - 5 * ROUND - message(PART)
     assert any("sent packets again" in note for note in found.notes)
+    assert [note.partition(":")[0] for note in results.blame().notes] == ["1 flow sent packets again"]
 
 
 def test_a_collective_that_a_queue_pair_gives_up_does_not_count_and_is_named(

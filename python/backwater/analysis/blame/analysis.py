@@ -35,6 +35,7 @@ class Blame:
         unmarked = tables.missing(self.results, ["marks"])
         if unmarked:
             self.notes.append(unmarked)
+        self.notes += tables.sent_again(self.results)
 
     @cached_property
     def queues(self) -> pl.DataFrame:

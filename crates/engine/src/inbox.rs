@@ -139,7 +139,8 @@ impl<M: Copy> Inbox<M> {
 
     /// All messages, with the places of their nodes.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, &M)> {
-        let lists = self.slots.iter().flat_map(|slot| slot.lists.iter().enumerate());
+        let used = self.slots.iter().filter(|slot| slot.used);
+        let lists = used.flat_map(|slot| slot.lists.iter().enumerate());
         let near = lists.flat_map(|(node, list)| list.iter().map(move |message| (node, message)));
         near.chain(self.far.values().flat_map(Mail::messages))
     }

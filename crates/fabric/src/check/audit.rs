@@ -9,15 +9,10 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
     let ports = node.ports();
     let mut held = 0;
     for (at, queue) in ports.queues().iter().enumerate() {
-        let (mut bytes, mut packets) = (0, 0);
-        let waiting: Box<dyn Iterator<Item = &Packet>> = match node {
-            FabricNode::Host(_) => Box::new(ports.pool().iter(*queue.fifo())),
-            FabricNode::Switch(switch) => Box::new(switch.waiting(at)),
+        let (bytes, packets) = match node {
+            FabricNode::Host(_) => count(ports.pool().iter(*queue.fifo())),
+            FabricNode::Switch(switch) => count(switch.waiting(at)),
         };
-        for packet in waiting {
-            bytes += u64::from(packet.size);
-            packets += 1;
-        }
         if bytes != u64::from(queue.bytes()) {
             return Err(format!("queue {at} counts {} B and holds {bytes} B", queue.bytes()));
         }
@@ -41,4 +36,9 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
         FabricNode::Host(host) => host.endpoint().map_or(Ok(()), |endpoint| endpoint.check(ports)),
         FabricNode::Switch(switch) => switch.check(world),
     }
+}
+
+/// How many bytes and packets these are.
+fn count<'a>(packets: impl Iterator<Item = &'a Packet>) -> (u64, usize) {
+    packets.fold((0, 0), |(bytes, count), packet| (bytes + u64::from(packet.size), count + 1))
 }

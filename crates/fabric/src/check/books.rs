@@ -10,9 +10,9 @@
 //! in was sent on, dropped, or waits.
 use std::fmt;
 
-use backwater_topology::Network;
+use backwater_topology::{Network, Port};
 
-use crate::link::ports::Queue;
+use crate::link::ports::{Ports, Queue};
 use crate::node::FabricNode;
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
@@ -138,61 +138,71 @@ fn links(
     network: &Network,
     world: &World,
 ) -> Vec<(Account, Book)> {
-    // By the node and the port at which a link ends.
-    let empty = |node: &&FabricNode| vec![Book::default(); usize::from(node.ports().count())];
-    let mut books: Vec<Vec<Book>> = nodes.iter().map(empty).collect();
-    for node in nodes {
-        let ports = node.ports();
-        for port in 0..ports.count() {
-            let classes = (0..ports.classes() as u8).map(|class| ports.queue(ports.at(port, class)));
-            let sent: u64 = classes.map(Queue::sent_packets).sum();
-            // Messages of isolation stand in the control queue like packets, and end at the next node.
-            let is_message = |packet: &&Packet| packet.kind == Kind::Cim;
-            let waiting =
-                ports.pool().iter(*ports.queue(ports.at(port, 0)).fifo()).filter(is_message).count();
-            let messages = ports.isolation_counts().cims_made(port) - waiting as u64;
-            let egress = ports.egress(port);
-            books[egress.peer() as usize][usize::from(egress.peer_port())].sent = sent - messages;
-        }
-    }
+    let put_on = |link: &Port| put_on(nodes[link.peer as usize].ports(), link.peer_port);
+    // By the port at which a link ends.
+    let mut under_way = vec![0_u64; network.port_count()];
     for (node, packet) in on_wires.iter().filter(|(_, packet)| !packet.is_flow_control()) {
-        books[*node as usize][usize::from(packet.port)].under_way += 1;
+        under_way[network.port_id(*node, packet.port) as usize] += 1;
     }
+    let mut under_way = &under_way[..];
     let mut wrong = Vec::new();
-    for ((number, node), mut books) in (0..).zip(nodes).zip(books) {
-        let (ports, name) = (node.ports(), |node: u32| network.nodes()[node as usize].name.clone());
+    for (number, node) in (0..).zip(nodes) {
+        let (ports, links) = (node.ports(), network.ports(number));
+        let on_links = under_way.split_off(..links.len()).expect("each port has a count");
+        let by_port = world.loses_before(number);
+        // Nearly always the sums agree, and nothing is to be told of single links.
+        let sent: u64 = links.iter().map(put_on).sum();
+        let lost: u64 = ports.lost_on_wires().map(|(.., packets)| packets).sum();
+        if !by_port && sent == ports.packet_hops() + lost + on_links.iter().sum::<u64>() {
+            continue;
+        }
+        let mut books: Vec<Book> = links
+            .iter()
+            .zip(on_links)
+            .map(|(link, &under_way)| Book { sent: put_on(link), under_way, ..Book::default() })
+            .collect();
         for (port, reason, packets) in ports.lost_on_wires() {
             books[usize::from(port)].drop(reason, packets);
         }
-        let from = |port: usize| name(network.ports(number)[port].peer);
-        if world.loses_before(number) {
+        let name = |node: u32| network.nodes()[node as usize].name.clone();
+        let from = |port: usize| name(links[port].peer);
+        if by_port {
             for (port, mut book) in books.into_iter().enumerate() {
                 book.delivered = ports.spared_from(port);
                 if book.missing() != 0 {
                     wrong.push((Account::Link { from: from(port), to: name(number) }, book));
                 }
             }
-        } else {
-            let mut used: Vec<String> =
-                (0..books.len()).filter(|port| books[*port].sent > 0).map(from).collect();
-            let mut all = Book { delivered: ports.packet_hops(), ..Book::default() };
-            for book in &books {
-                all.add(book);
-            }
-            if all.missing() != 0 {
-                let to = name(number);
-                wrong.push((
-                    if used.len() == 1 {
-                        Account::Link { from: used.remove(0), to }
-                    } else {
-                        Account::Links { from: used, to }
-                    },
-                    all,
-                ));
-            }
+            continue;
         }
+        let mut used: Vec<String> = (0..books.len()).filter(|port| books[*port].sent > 0).map(from).collect();
+        let mut all = Book { delivered: ports.packet_hops(), ..Book::default() };
+        for book in &books {
+            all.add(book);
+        }
+        let to = name(number);
+        let account = if used.len() == 1 {
+            Account::Link { from: used.remove(0), to }
+        } else {
+            Account::Links { from: used, to }
+        };
+        wrong.push((account, all));
     }
     wrong
+}
+
+/// Packets that a port has put on its link.
+fn put_on(ports: &Ports, port: u16) -> u64 {
+    let first = ports.at(port, 0);
+    let sent: u64 = ports.queues()[first..first + ports.classes()].iter().map(Queue::sent_packets).sum();
+    // Messages of isolation stand in the control queue like packets, and end at the next node.
+    let made = ports.isolation_counts().cims_made(port);
+    if made == 0 {
+        return sent;
+    }
+    let is_message = |packet: &&Packet| packet.kind == Kind::Cim;
+    let waiting = ports.pool().iter(*ports.queue(first).fifo()).filter(is_message).count();
+    sent - (made - waiting as u64)
 }
 
 fn flows(

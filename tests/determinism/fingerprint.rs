@@ -1,9 +1,10 @@
 //! Everything that a run says, to be compared with what another one says.
+use backwater_engine::mix;
 use backwater_fabric::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
-use backwater_fabric::{End, Kind, Records, Simulation, Spec, Violation};
+use backwater_fabric::{Control, End, Kind, Records, Simulation, Spec, Violation};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
-use scene::{Outcome, try_go, try_run};
+use scene::{Outcome, try_go, try_in_steps, try_run};
 
 /// What must be the same with probes on and off.
 #[derive(Debug, PartialEq)]
@@ -65,20 +66,37 @@ fn shorter(spec: Spec, kind: Kind, until: Option<Time>, now: Time) -> [Fingerpri
 /// Before the first look for a deadlock, which a run has behind it that is stopped later.
 const MIDDLE: u64 = 9_000_000_000;
 
-/// In what a run that was copied, or its copy, in short windows differs from `reference`, if in anything. With the seed the engine
-/// changes.
+/// At which picoseconds the steps of a run that takes `now` end: a few that are long, and a few that are short.
+fn ends_of_steps(seed: u64, now: Time) -> Vec<Time> {
+    let draw = |i: u64| mix(seed, 0x57e9, i);
+    let long = (0..draw(0) % 12).map(|i| draw(1 + i) % (now.as_ps() + 1));
+    let mut ends: Vec<u64> = long.collect();
+    let first = ends.first().copied().unwrap_or(0);
+    ends.extend((0..draw(20) % 12).map(|i| first + draw(21 + i) % (3_000_000 >> (i % 12))));
+    ends.sort_unstable();
+    ends.into_iter().map(Time::from_ps).collect()
+}
+
+/// In what a run that was copied, or its copy, in short windows, or one in steps, differs from `reference`, if in anything. With the
+/// seed the engine changes.
 pub(crate) fn of_copies(
     reference: &Fingerprint,
     spec: Spec,
     seed: u64,
     until: Option<Time>,
 ) -> Option<String> {
-    let kinds = [Kind::Windows { threads: 1 }, Kind::Windows { threads: 2 }, Kind::Heap];
+    let windows = |threads| Kind::Windows { threads };
+    let kinds = [windows(1), windows(2), Kind::Heap, windows(4)];
     let kind = kinds[(seed % 3) as usize];
     // What breaks ends the run at once: how far the others have come then is up to the windows.
     let (course, _) = reference.as_ref().ok()?;
+    let parts = if seed.is_multiple_of(2) { 1 } else { 3 };
+    let stepped = Simulation::in_windows(spec.clone(), kinds[(seed / 2 % 4) as usize], parts);
     let both = shorter(spec, kind, until, course.now);
-    let named = both.iter().zip(["copied", "copy"]);
+    let ends = ends_of_steps(seed, course.now);
+    let control = Control { until, ..Control::default() };
+    let stepped = taken(try_in_steps(stepped, &control, &ends));
+    let named = both.iter().chain([&stepped]).zip(["copied", "copy", "in steps"]);
     let mut found = named.filter_map(|(one, name)| {
         difference(reference, one, true).map(|found| format!("{name}, {kind:?}: {found}"))
     });

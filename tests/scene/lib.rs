@@ -93,36 +93,57 @@ pub fn try_go(simulation: Simulation, until: Option<Time>) -> Result<Outcome, Vi
 ///
 /// # Errors
 /// The invariant that broke.
-pub fn try_under(mut simulation: Simulation, control: &Control<'_>) -> Result<Outcome, Violation> {
+pub fn try_under(simulation: Simulation, control: &Control<'_>) -> Result<Outcome, Violation> {
+    try_in_steps(simulation, control, &[])
+}
+
+/// The same in steps that end at these instants, and one to the end.
+///
+/// # Errors
+/// The invariant that broke.
+pub fn try_in_steps(
+    mut simulation: Simulation,
+    control: &Control<'_>,
+    ends: &[Time],
+) -> Result<Outcome, Violation> {
     let mut all = Records::default();
-    let totals = simulation.run(control, &mut |records| {
-        all.marks.extend(&records.marks);
-        all.pauses.extend(&records.pauses);
-        all.states.extend(&records.states);
-        all.samples.extend(&records.samples);
-        all.rates.extend(&records.rates);
-        all.holds.extend(&records.holds);
-        all.crowds.extend(&records.crowds);
-        all.waits.extend(&records.waits);
-        all.delivered.extend(&records.delivered);
-        all.injected.extend(&records.injected);
-        all.arrived.extend(&records.arrived);
-        all.isolation.extend(&records.isolation);
-        all.endpoints.extend(&records.endpoints);
-        all.drops.extend(&records.drops);
-        all.faults.extend(&records.faults);
-        all.frames.extend(&records.frames);
-        all.throttle.extend(&records.throttle);
-        all.throttle_states.extend(&records.throttle_states);
-        all.puts.extend(&records.puts);
-        all.streams.extend(&records.streams);
-        all.timings.extend(&records.timings);
-        all.jobs.extend(&records.jobs);
-        all.dependencies.extend(&records.dependencies);
+    let mut take = |records: &Records| {
+        add(&mut all, records);
         Ok(())
-    })?;
+    };
+    let mut course = simulation.course(control.until);
+    for to in ends.iter().chain([&Time::MAX]) {
+        simulation.step(&mut course, *to, control, &mut take)?;
+    }
+    let totals = simulation.finish(course, &mut take)?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());
     Ok(Outcome { totals, flows, ports, switches, records: all, simulation })
+}
+
+fn add(all: &mut Records, records: &Records) {
+    all.marks.extend(&records.marks);
+    all.pauses.extend(&records.pauses);
+    all.states.extend(&records.states);
+    all.samples.extend(&records.samples);
+    all.rates.extend(&records.rates);
+    all.holds.extend(&records.holds);
+    all.crowds.extend(&records.crowds);
+    all.waits.extend(&records.waits);
+    all.delivered.extend(&records.delivered);
+    all.injected.extend(&records.injected);
+    all.arrived.extend(&records.arrived);
+    all.isolation.extend(&records.isolation);
+    all.endpoints.extend(&records.endpoints);
+    all.drops.extend(&records.drops);
+    all.faults.extend(&records.faults);
+    all.frames.extend(&records.frames);
+    all.throttle.extend(&records.throttle);
+    all.throttle_states.extend(&records.throttle_states);
+    all.puts.extend(&records.puts);
+    all.streams.extend(&records.streams);
+    all.timings.extend(&records.timings);
+    all.jobs.extend(&records.jobs);
+    all.dependencies.extend(&records.dependencies);
 }
 
 /// Runs a scene in which nothing breaks until all finite flows are done.

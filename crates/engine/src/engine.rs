@@ -26,6 +26,8 @@ pub enum Kind {
 pub struct Limits<'a> {
     /// No event at or after this picosecond is run.
     pub until: u64,
+    /// Stop before this picosecond, and nothing comes of it: who runs on has run as if there had been no stop.
+    pub pause: u64,
     /// Stop at the end of the window in which this many [`crate::Post::complete`] were counted since the start.
     pub goal: u64,
     /// Stop at the end of the window in which this many records have been stored since the last stop.
@@ -40,7 +42,15 @@ pub struct Limits<'a> {
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { until: u64::MAX, goal: u64::MAX, records: u64::MAX, interrupt: None, now: None, look: None }
+        Self {
+            until: u64::MAX,
+            pause: u64::MAX,
+            goal: u64::MAX,
+            records: u64::MAX,
+            interrupt: None,
+            now: None,
+            look: None,
+        }
     }
 }
 
@@ -50,6 +60,14 @@ impl Limits<'_> {
     }
     pub(crate) fn looked_at(&self) -> bool {
         self.look.is_some_and(|flag| flag.load(Relaxed))
+    }
+    /// First picosecond that is not run.
+    pub(crate) fn end(&self) -> u64 {
+        self.until.min(self.pause)
+    }
+    /// What it means that the end was reached.
+    pub(crate) const fn stop(&self) -> Stop {
+        if self.until <= self.pause { Stop::Until } else { Stop::Paused }
     }
     pub(crate) fn report(&self, now: u64) {
         if let Some(shown) = self.now {
@@ -63,6 +81,8 @@ impl Limits<'_> {
 pub enum Stop {
     /// `limits.until` was reached.
     Until,
+    /// `limits.pause` was reached: call [`Engine::run`] again.
+    Paused,
     /// `limits.goal` was reached.
     Goal,
     /// `limits.records` was reached: take the records and call [`Engine::run`] again.
@@ -103,6 +123,8 @@ pub struct Engine<N: Node> {
     inner: Inner<N>,
     now: u64,
     grid: u64,
+    /// The last goal that was reached.
+    reached: u64,
 }
 
 impl<N: Node> Engine<N> {
@@ -132,7 +154,7 @@ impl<N: Node> Engine<N> {
                 Inner::Windows(Windows::new(shards, places, width))
             }
         };
-        Self { inner, now: 0, grid: 1 }.with_grid(Span::from_ps(width))
+        Self { inner, now: 0, grid: 1, reached: 0 }.with_grid(Span::from_ps(width))
     }
 
     /// The width of windows for a `lookahead`: longer ones could not be put in order.
@@ -170,8 +192,12 @@ impl<N: Node> Engine<N> {
         let reached = AtomicU64::new(self.now);
         let shown = limits.now.unwrap_or(&reached);
         let limits = Limits { now: Some(shown), ..*limits };
-        let mut stop = self.stretch(world, &limits);
+        // A goal that was reached before a pause is still to be followed by the rest of its period.
+        let mut stop = if self.reached >= limits.goal { Stop::Goal } else { self.stretch(world, &limits) };
         let end = self.now.next_multiple_of(self.grid).min(limits.until);
+        if stop == Stop::Goal {
+            self.reached = limits.goal;
+        }
         if stop == Stop::Goal && self.now < end {
             let rest = Limits { until: end, goal: u64::MAX, records: u64::MAX, look: None, ..limits };
             stop = match self.stretch(world, &rest) {
@@ -182,7 +208,7 @@ impl<N: Node> Engine<N> {
         if matches!(stop, Stop::Goal | Stop::Idle) {
             self.now = self.now.max(end);
         }
-        if !matches!(stop, Stop::Records | Stop::Look) {
+        if !matches!(stop, Stop::Records | Stop::Look | Stop::Paused) {
             self.close_period();
         }
         stop
@@ -197,12 +223,14 @@ impl<N: Node> Engine<N> {
         };
         self.now = match stop {
             Stop::Until => self.now.max(limits.until),
+            Stop::Paused => self.now.max(limits.pause),
             _ => self.now.max(limits.now.map_or(0, |now| now.load(Relaxed))),
         };
         stop
     }
 
-    fn close_period(&mut self) {
+    /// Closes the open period of all nodes, for a run that was paused and does not go on.
+    pub fn close_period(&mut self) {
         match &mut self.inner {
             #[cfg(feature = "reference")]
             Inner::Heap(heap) => heap.close_period(),

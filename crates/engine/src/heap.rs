@@ -21,6 +21,8 @@ pub(crate) struct Heap<N: Node> {
     extensions: BTreeMap<u32, Vec<u8>>,
     pub(crate) tally: Counts,
     recorded: u64,
+    /// A time in the window in whose middle a pause was.
+    cut: Option<u64>,
     pub(crate) width: u64,
     /// Periods of the grid.
     pub(crate) grid: u64,
@@ -69,6 +71,7 @@ impl<N: Node> Heap<N> {
             extensions: BTreeMap::new(),
             tally: Counts::default(),
             recorded: 0,
+            cut: None,
             width,
             grid: width,
             touched: vec![false; nodes.len()],
@@ -104,14 +107,14 @@ impl<N: Node> Heap<N> {
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         loop {
-            let Some(time) = self.next_time() else {
+            let Some(time) = self.cut.or_else(|| self.next_time()) else {
                 return Stop::Idle;
             };
-            if time >= limits.until {
-                return Stop::Until;
+            if time >= limits.end() {
+                return limits.stop();
             }
             let grid_end = (time / self.width + 1) * self.width;
-            let end = grid_end.min(limits.until);
+            let end = grid_end.min(limits.end());
             if time >= self.open_until {
                 self.close_period();
             }
@@ -123,7 +126,12 @@ impl<N: Node> Heap<N> {
             limits.report(end);
             if self.tally.failed {
                 return Stop::Failed;
-            } else if self.tally.completed >= limits.goal {
+            } else if end < grid_end && limits.stop() == Stop::Paused {
+                self.cut = Some(time);
+                return Stop::Paused;
+            }
+            self.cut = None;
+            if self.tally.completed >= limits.goal {
                 return Stop::Goal;
             } else if end < grid_end {
                 return Stop::Until;

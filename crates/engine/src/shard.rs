@@ -189,7 +189,7 @@ impl<N: Node> Shard<N> {
         if window.start >= self.open_until {
             self.close_period();
         }
-        let closes = window.grid_end.is_multiple_of(self.grid);
+        let closes = window.is_whole() && window.grid_end.is_multiple_of(self.grid);
         let (mut slot, near) = self.inbox.open(window.index);
         let rest = if window.is_whole() { None } else { Some(slot.split_off(window.end)) };
         if !slot.beside.is_empty() {

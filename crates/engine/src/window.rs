@@ -95,7 +95,7 @@ impl<N: Node> Windows<N> {
                 self.shared += outcome.windows;
             }
             if let Some(stop) = outcome.stop {
-                if stop != Stop::Look {
+                if !matches!(stop, Stop::Look | Stop::Paused) {
                     self.recorded = self.shards.iter().map(|shard| shard.tally.recorded).sum();
                 }
                 return stop;
@@ -230,12 +230,12 @@ impl<N: Node> Step<'_, N> {
             return None;
         }
         let start = index * self.width;
-        if start >= self.limits.until {
-            outcome.stop = Some(Stop::Until);
+        if start >= self.limits.end() {
+            outcome.stop = Some(self.limits.stop());
             return None;
         }
         let grid_end = start + self.width;
-        let end = grid_end.min(self.limits.until);
+        let end = grid_end.min(self.limits.end());
         (outcome.windows < self.most).then_some(Window { index, start, grid_end, end })
     }
 
@@ -247,9 +247,15 @@ impl<N: Node> Step<'_, N> {
         let sum =
             |f: fn(&Notice) -> &AtomicU64| board.notices.iter().map(|n| f(n).load(Relaxed)).sum::<u64>();
         let any = |f: fn(&Notice) -> &AtomicBool| board.notices.iter().any(|n| f(n).load(Relaxed));
+        let is_cut = !window.is_whole() && self.limits.stop() == Stop::Paused;
         outcome.window = board.notices.iter().map(|n| n.next.load(Relaxed)).min().unwrap_or(u64::MAX);
         outcome.stop = if any(|n| &n.failed) {
             Some(Stop::Failed)
+        } else if is_cut {
+            // What is known at the end of a window is known at the end of this one, even if nothing more happens in it.
+            outcome.window = window.index;
+            outcome.windows -= 1;
+            Some(Stop::Paused)
         } else if sum(|n| &n.completed) >= self.limits.goal {
             Some(Stop::Goal)
         } else if !window.is_whole() {

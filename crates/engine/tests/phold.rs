@@ -7,7 +7,7 @@ use backwater_engine::{
     Class, Engine, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
     Trajectory, stream, uniform,
 };
-use backwater_units::Span;
+use backwater_units::{Span, Time};
 use proptest::prelude::*;
 use rand_core::Rng;
 
@@ -199,6 +199,32 @@ proptest! {
                 let mut copy = engine.clone();
                 let stop = copy.run(&(), &Limits::default());
                 prop_assert_eq!((stop, copy.digest(), copy.events()), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_comes_of_a_pause_at_any_instant(
+        seed in any::<u64>(), nodes in 1u32..12, laden in 0_u32..100, mut pauses in prop::collection::vec(1u64..60_000, 1..8),
+        (goal, parts) in (1u64..400, 1u64..4),
+    ) {
+        pauses.sort_unstable();
+        let make = |kind| engine(kind, laden_jugglers(laden, seed, nodes, 3, 60)).with_grid(Span::from_ps(parts * LOOKAHEAD));
+        let story = |engine: &Engine<Juggler>| (engine.digest(), engine.events(), engine.now(), engine.stats().windows);
+        for goal in [goal, u64::MAX] {
+            let limits = Limits { goal, ..Limits::default() };
+            for kind in [Kind::Heap, Kind::Windows { threads: 1 }, Kind::Windows { threads: 3 }] {
+                let mut whole = make(kind);
+                let stop = whole.run(&(), &limits);
+                let mut paused = make(kind);
+                for pause in &pauses {
+                    let stop = paused.run(&(), &Limits { pause: *pause, ..limits });
+                    prop_assert!(stop != Stop::Paused || paused.now() == Time::from_ps(*pause), "{:?}", paused.now());
+                    if stop != Stop::Paused {
+                        break;
+                    }
+                }
+                prop_assert_eq!((stop, story(&whole)), (paused.run(&(), &limits), story(&paused)));
             }
         }
     }

@@ -1,10 +1,13 @@
 //! A run from beginning to end.
+mod course;
 mod dependencies;
 mod ideal;
 pub(crate) mod look;
 mod outcome;
 pub mod retrace;
 mod stall;
+
+pub use course::Course;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -22,15 +25,13 @@ use crate::check::deadlock;
 use crate::check::explain::explain;
 use crate::ctx::Ctx;
 use crate::fault::Faults;
-use crate::link::ports::{LONGEST_RUN, Ports};
+use crate::link::ports::Ports;
 use crate::log::Records;
 use crate::nic::host::Host;
 use crate::node::FabricNode;
 use crate::observe::taps::taps;
 use crate::packet::Packet;
-use crate::simulation::dependencies::Alone;
 use crate::simulation::look::Looks;
-use crate::simulation::stall::Quiet;
 use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::user::UserFault;
@@ -158,95 +159,143 @@ impl Simulation {
         control: &Control<'_>,
         sink: &mut dyn FnMut(&Records) -> Result<(), String>,
     ) -> Result<Totals, Violation> {
-        let until = control.until.map_or(LONGEST_RUN, |until| until.as_ps().min(LONGEST_RUN));
-        let stretch = self.stretch();
-        // When to look for a deadlock: whatever else interrupts the run, so that probes do not change what is found.
-        let mut look = self.stall;
+        let mut course = self.course(control.until);
+        self.step(&mut course, Time::MAX, control, sink)?;
+        self.finish(course, sink)
+    }
+
+    /// The course of a run from here that ends at `until` or, without it, when all finite flows are done.
+    pub fn course(&self, until: Option<Time>) -> Course {
+        Course::new(self, until)
+    }
+
+    /// Runs to the end or until nothing is left to do before `to`, whatever comes first; why it is over, if it is. What happens is the
+    /// same however a run is cut into steps. `control.until` is that of the course.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; then there is no going on.
+    pub fn step(
+        &mut self,
+        course: &mut Course,
+        to: Time,
+        control: &Control<'_>,
+        sink: &mut dyn FnMut(&Records) -> Result<(), String>,
+    ) -> Result<Option<End>, Violation> {
         let stop = self.world.user.stop();
-        let mut limits = Limits {
-            until: until.min(stretch).min(look),
-            goal: if control.until.is_none() { self.goal.max(1) } else { u64::MAX },
-            records: BATCH,
-            interrupt: stop.as_deref().or(control.interrupt),
-            now: control.now,
-            look: control.looks.map(Looks::wanted),
-        };
-        let mut batch = Records::default();
-        let (mut hops, mut quiet, mut over) = (0, Quiet::default(), false);
-        let mut alone = Alone::new();
-        let end = loop {
-            let mut stop = self.engine.run(&self.world, &limits);
+        while course.end.is_none() {
+            let limits = Limits {
+                until: course.next,
+                pause: to.as_ps(),
+                goal: if course.ends_with_flows { self.goal.max(1) } else { u64::MAX },
+                records: BATCH,
+                interrupt: stop.as_deref().or(control.interrupt),
+                now: control.now,
+                look: control.looks.map(Looks::wanted),
+            };
+            let stop = self.engine.run(&self.world, &limits);
             if let Some(fault) = self.user_fault() {
                 return Err(Violation::User(fault));
             }
-            if stop == Stop::Idle && self.waits_beyond_the_longest_run() {
-                self.look_for_throttled(self.engine.now().as_ps())?;
-                // Nothing is left but to let the time pass; what is observed is still looked at stretch by stretch.
-                limits.until = if stretch < self.stall { limits.until } else { until };
-                self.engine.pass_to(limits.until);
-                stop = Stop::Until;
+            match stop {
+                Stop::Paused => break,
+                Stop::Look => control.looks.into_iter().for_each(|looks| looks.answer(self.look())),
+                _ => {
+                    course.end = self.looks_up(stop, course)?;
+                    if course.end.is_none() {
+                        self.hand_over(course, sink)?;
+                    }
+                }
             }
-            let end = match stop {
-                Stop::Look => {
-                    if let Some(looks) = control.looks {
-                        looks.answer(self.look());
-                    }
-                    continue;
-                }
-                Stop::Records => None,
-                Stop::Goal => {
-                    self.look_for_stuck(self.engine.now())?;
-                    Some(End::Finished)
-                }
-                Stop::Until if limits.until < until => {
-                    if limits.until == look {
-                        self.look_for_deadlock(look, &mut hops)?;
-                        self.look_for_waiting(&mut quiet)?;
-                        look = look.saturating_add(self.stall);
-                        over = control.until.is_none() && self.only_failed_are_left();
-                    }
-                    limits.until = until.min(look).min(limits.until.saturating_add(stretch));
-                    over.then_some(End::Finished)
-                }
-                Stop::Until if control.until.is_none() => return Err(self.too_long()),
-                Stop::Until => {
-                    self.look_for_stuck(Time::from_ps(until))?;
-                    self.look_for_circle(until)?;
-                    Some(End::Until)
-                }
-                Stop::Interrupted => Some(End::Interrupted),
-                Stop::Idle => {
-                    self.look_for_stuck(self.engine.now())?;
-                    if self.paused_ports().is_empty() {
-                        self.look_for_throttled(self.engine.now().as_ps())?;
-                    }
-                    if self.paused_ports().is_empty() && self.unfinished_ranks() > 0 {
-                        return Err(self.ranks_wait(true));
-                    }
-                    let failed = self.failed() > 0 && self.paused_ports().is_empty();
-                    if self.unfinished() > 0 && !failed {
-                        return Err(self.deadlock(self.circle(u64::MAX)));
-                    }
-                    Some(End::Finished)
-                }
-                Stop::Failed => return Err(self.failure()),
-            };
-            self.owed_records(end.is_some());
-            if end.is_some() {
-                let (now, world) = (self.engine.now().as_ps(), &self.world);
-                self.engine.each_node(|_, node| node.close_crowds(now, world));
-            }
-            self.engine.each_node(|_, node| batch.take_from(node.ports_mut().records_mut()));
-            batch.sort();
-            self.alone_of_messages(&mut batch.dependencies, &mut alone);
-            sink(&batch).map_err(Violation::Sink)?;
-            batch.clear();
-            if let Some(end) = end {
-                break end;
-            }
-        };
+        }
+        Ok(course.end)
+    }
+
+    /// Ends a run where it stands: what its nodes still owe is recorded, and its books are audited.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn finish(
+        &mut self,
+        mut course: Course,
+        sink: &mut dyn FnMut(&Records) -> Result<(), String>,
+    ) -> Result<Totals, Violation> {
+        let end = *course.end.get_or_insert(End::Interrupted);
+        self.engine.close_period();
+        self.hand_over(&mut course, sink)?;
         self.audit()?;
         Ok(self.totals(end))
+    }
+
+    /// The engine has stopped for another reason than a pause or a look: why the run is over, if it is.
+    fn looks_up(&mut self, mut stop: Stop, course: &mut Course) -> Result<Option<End>, Violation> {
+        let (until, stretch) = (course.until, course.stretch);
+        if stop == Stop::Idle && self.waits_beyond_the_longest_run() {
+            self.look_for_throttled(self.engine.now().as_ps())?;
+            // Nothing is left but to let the time pass; what is observed is still looked at stretch by stretch.
+            course.next = if stretch < self.stall { course.next } else { until };
+            self.engine.pass_to(course.next);
+            stop = Stop::Until;
+        }
+        Ok(match stop {
+            Stop::Paused | Stop::Look | Stop::Records => None,
+            Stop::Goal => {
+                self.look_for_stuck(self.engine.now())?;
+                Some(End::Finished)
+            }
+            Stop::Until if course.next < until => {
+                let mut over = false;
+                if course.next == course.look {
+                    self.look_for_deadlock(course.look, &mut course.hops)?;
+                    self.look_for_waiting(&mut course.quiet)?;
+                    course.look = course.look.saturating_add(self.stall);
+                    over = course.ends_with_flows && self.only_failed_are_left();
+                }
+                course.next = until.min(course.look).min(course.next.saturating_add(stretch));
+                over.then_some(End::Finished)
+            }
+            Stop::Until if course.ends_with_flows => return Err(self.too_long()),
+            Stop::Until => {
+                self.look_for_stuck(Time::from_ps(until))?;
+                self.look_for_circle(until)?;
+                Some(End::Until)
+            }
+            Stop::Interrupted => Some(End::Interrupted),
+            Stop::Idle => {
+                self.look_for_stuck(self.engine.now())?;
+                if self.paused_ports().is_empty() {
+                    self.look_for_throttled(self.engine.now().as_ps())?;
+                }
+                if self.paused_ports().is_empty() && self.unfinished_ranks() > 0 {
+                    return Err(self.ranks_wait(true));
+                }
+                let failed = self.failed() > 0 && self.paused_ports().is_empty();
+                if self.unfinished() > 0 && !failed {
+                    return Err(self.deadlock(self.circle(u64::MAX)));
+                }
+                Some(End::Finished)
+            }
+            Stop::Failed => return Err(self.failure()),
+        })
+    }
+
+    /// Gives the records of all nodes to the sink; of a run that is over all that they owe.
+    fn hand_over(
+        &mut self,
+        course: &mut Course,
+        sink: &mut dyn FnMut(&Records) -> Result<(), String>,
+    ) -> Result<(), Violation> {
+        let (ends, batch) = (course.end.is_some(), &mut course.batch);
+        self.owed_records(ends);
+        if ends {
+            let (now, world) = (self.engine.now().as_ps(), &self.world);
+            self.engine.each_node(|_, node| node.close_crowds(now, world));
+        }
+        self.engine.each_node(|_, node| batch.take_from(node.ports_mut().records_mut()));
+        batch.sort();
+        self.alone_of_messages(&mut batch.dependencies, &mut course.alone);
+        sink(batch).map_err(Violation::Sink)?;
+        batch.clear();
+        Ok(())
     }
 
     /// The first call of a function of the user's that failed.

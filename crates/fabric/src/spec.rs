@@ -36,7 +36,7 @@ pub use throttle::ThrottleSpec;
 pub use two_pools::TwoPoolsSpec;
 
 /// A fabric, its traffic and what to observe.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Spec {
     /// Seed of every random stream and of the order of ties.
     pub seed: u64,

@@ -14,7 +14,7 @@ use backwater_control::reaction::custom::{self as reaction, CustomConfig, Custom
 use backwater_units::{Rate, Span, Time};
 
 /// The user's functions of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UserSpec {
     /// Those that [`crate::PairSpec::custom`] counts.
     pub controllers: Vec<CustomConfig>,

@@ -32,6 +32,20 @@ def test_a_run_prints_its_tables_and_where_its_results_are(
     assert fake_core.ran == [((), 7)]
 
 
+def test_a_run_reads_its_scenario_once_for_all_that_is_asked_before_and_once_to_run(
+    scenario: str, fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = list[list[str]]()
+
+    def counted(text: str, origin: str, base: Path, overrides: list[str]) -> FakeScenario:
+        reads.append(overrides)
+        return fake_core.read(text, origin, base, overrides)
+
+    monkeypatch.setattr("backwater._core.Scenario", counted)
+    assert main(["run", scenario]) == Exit.OK
+    assert reads == [[], ["run.seed=7"]]
+
+
 def test_several_seeds_count_up_and_give_means_with_intervals(
     scenario: str, fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -155,7 +155,7 @@ def test_chance_alone_is_told_as_goodput_that_is_down_in_no_more_runs_than_it_sa
     runs, told, chance = 2000, 0, 0.0
     for _ in range(runs):
         frame = pl.DataFrame({"period": range(40), "node_index": 2, "received_bytes": draw.integers(1, 10**9, 40)})
-        found = fault_costs._Goodput(frame, US, 40).around(pl.Series([2]), 21 * US, 21 * US, [], 40 * US)
+        found = fault_costs._Goodput(frame, US, 40).around(pl.Series([2]), 21 * US, 21 * US, (-1, 40 * US), 40 * US)
         assert found is not None
         told += found.down_ps is not None
         chance = found.chance
@@ -354,3 +354,41 @@ def test_flows_that_begin_after_another_fault_are_not_compared(tmp_path: Path) -
     (found,) = (fault.comparison for fault in fault_costs.of(run) if fault.kind == "pause-storm")
     assert found is not None
     assert (found.flows, found.slowdown, found.like) == (1, 10.0, 49)
+
+
+def test_other_faults_bound_what_is_compared_however_many_there_are(tmp_path: Path) -> None:
+    """Of 5000 links that fail, each for 10 us and one after the other, those with the most losses are told."""
+    rows = []
+    for number in range(5000):
+        times = [(number * 20 + after) * US // 10 for after in (0, 10)]
+        for time, event in zip(times, ("down", "up"), strict=True):
+            rows.append({**_event(time, event, "s", "s->t"), "fault": number})
+        if number % 100 == 7:
+            lost = {"packets": number, "wire_bytes": 0, "flows": 1, "last_ps": times[0] + US // 2}
+            rows.append({**_event(times[0], "lost", "s", "s->t", **lost), "fault": number})
+    frame = pl.DataFrame(rows, schema_overrides={"last_ps": pl.Int64})
+    flows = pl.DataFrame([{"flow": 0, **_FLOW}])
+    entry = {"kind": "link-down", "link": ["s", "t"], "at": "1ms"}
+    tables = {"faults": frame, "flows": flows}
+    run = Results(made_results.write(tmp_path / "run", tables, {"fault": [entry] * 5000}, 10 * MS))
+    found = fault_costs.of(run, 20)
+    assert [fault.number for fault in found] == list(range(3007, 5000, 100))
+    assert [fault.packets for fault in found] == list(range(3007, 5000, 100))
+    lines = fault_notes.of(run)
+    assert len(lines) == 21
+    assert lines[-1] == "faults: 4 980 more, which lost no more packets each"
+
+
+def test_times_of_other_faults_are_those_before_and_after() -> None:
+    """Of three faults, and the watchdog, one that did something at the same time is neither before nor after."""
+    known = [(0, "loss", 5), (0, "loss", 9), (1, "loss", 7), (2, "gray", 9), (2, "gray", 30), (None, "watchdog", 8)]
+    times = pl.DataFrame(known, schema=["fault", "kind", "time_ps"], orient="row")
+
+    def around(number: int | None, kind: str) -> tuple[int, int]:
+        own = times.filter(pl.col("kind").eq(kind) & pl.col("fault").eq_missing(pl.lit(number, pl.Int64)))
+        return fault_costs._around(times, own, 100)
+
+    assert around(0, "loss") == (-1, 7)
+    assert around(1, "loss") == (5, 8)
+    assert around(2, "gray") == (8, 100)
+    assert around(None, "watchdog") == (7, 9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -101,18 +100,31 @@ def of(results: Results, most: int | None = None) -> list[Fault]:
         return []
     frame = results.faults.with_columns(pl.col("kind", "event", "node", "port").cast(pl.String)).collect()
     frame = frame.with_columns(pl.col("time_ps", "last_ps").cast(pl.Int64)).sort("time_ps", maintain_order=True)
-    groups = frame.partition_by("fault", "kind", maintain_order=True)
-    chosen = sorted(groups, key=lambda rows: -int(rows["packets"].sum()))[:most]
-    chosen.sort(key=lambda rows: (rows["fault"][0] is None, rows["fault"][0]))
+    keys = ["fault", "kind"]
+    packets = frame.group_by(keys, maintain_order=True).agg(pl.col("packets").sum())
+    chosen = packets.sort("packets", descending=True, maintain_order=True).head(most or packets.height)
+    told = frame.join(chosen.select(keys), on=keys, how="semi", nulls_equal=True)
+    groups = told.partition_by(keys, maintain_order=True)
+    groups.sort(key=lambda rows: (rows["fault"][0] is None, rows["fault"][0]))
     tables = _Tables.read(results)
-    times = [frozenset(rows["time_ps"].to_list() + rows["last_ps"].drop_nulls().to_list()) for rows in groups]
-    every = Counter(time for of_one in times for time in of_one)
-    own = dict(zip(map(_key, groups), times, strict=True))
-    return [_fault(results, rows, tables, sorted(every - Counter(own[_key(rows)]))) for rows in chosen]
+    ends = frame.filter(pl.col("last_ps").is_not_null()).select(*keys, time_ps="last_ps")
+    times = pl.concat([frame.select(*keys, "time_ps"), ends]).unique()
+    return [_fault(results, rows, tables, _around(times, rows, tables.end_ps)) for rows in groups]
 
 
-def _key(rows: pl.DataFrame) -> tuple[int | None, str]:
-    return rows["fault"][0], rows["kind"][0]
+def _around(times: pl.DataFrame, rows: pl.DataFrame, end: int) -> tuple[int, int]:
+    """When another fault did something last before a fault began, and next after that; without one -1, and the end."""
+    number, kind, begin = rows["fault"][0], rows["kind"][0], int(rows["time_ps"][0])
+    other = pl.col("fault").ne_missing(pl.lit(number, times["fault"].dtype)) | (pl.col("kind") != kind)
+    time = pl.col("time_ps")
+    before, after = (
+        times.filter(other)
+        .select(
+            before=time.filter(time < begin).max().fill_null(-1), after=time.filter(time > begin).min().fill_null(end)
+        )
+        .row(0)
+    )
+    return before, after
 
 
 @dataclass(frozen=True)
@@ -120,8 +132,11 @@ class _Tables:
     """What costs are computed from, read once."""
 
     flows: pl.DataFrame
+    #: The names of hosts that have flows.
+    hosts: frozenset[str]
     drops: pl.DataFrame | None
     goodput: _Goodput | None
+    end_ps: int
 
     @classmethod
     def read(cls, results: Results) -> _Tables:
@@ -135,11 +150,12 @@ class _Tables:
             text = pl.col("port", "reason").cast(pl.String)
             columns = ["time_ps", "node_index", "port", "reason", "flow"]
             drops = results.drops.select(columns).with_columns(text, pl.col("time_ps").cast(pl.Int64)).collect()
-        return cls(flows, drops, _goodput(results))
+        hosts = frozenset(flows["src"].unique()) | frozenset(flows["dst"].unique())
+        return cls(flows, hosts, drops, _goodput(results), int(results.meta["sim_time_ps"]))
 
 
-def _fault(results: Results, rows: pl.DataFrame, tables: _Tables, others: list[int]) -> Fault:
-    """`others`: all times at which other faults did something."""
+def _fault(results: Results, rows: pl.DataFrame, tables: _Tables, others: tuple[int, int]) -> Fault:
+    """`others`: when another fault did something last before it began, and next."""
     number, kind = rows["fault"][0], rows["kind"][0]
     events, lost = rows.filter(pl.col("event") != "lost"), rows.filter(pl.col("event") == "lost")
     begin, last = _span(rows)
@@ -147,11 +163,9 @@ def _fault(results: Results, rows: pl.DataFrame, tables: _Tables, others: list[i
     if numbers is None:
         return Fault(number, kind, events, lost, None, None, None, None)
     hurt = tables.flows.filter(pl.col("flow").is_in(numbers.implode()))
-    end = int(results.meta["sim_time_ps"])
-    host = None if lost.height else _host(results.meta["scenario"], number, tables.flows)
-    since = max((other for other in others if other < begin), default=-1)
+    end, (since, later) = tables.end_ps, others
+    host = None if lost.height else _host(results.meta["scenario"], number, tables.hosts)
     # What begins after another fault has done something is not this one's alone.
-    later = min((other for other in others if other > begin), default=end)
     until = min(last if lost.height or last > begin else end, later)
     comparison = _comparison(tables.flows, numbers, host, since, begin, until, end)
     recovery = None
@@ -224,11 +238,11 @@ def _flows(results: Results, number: int | None, kind: str, rows: pl.DataFrame, 
         ports = lost.select("node_index", "port", first="time_ps", last="last_ps")
         found = drops.join(ports, on=["node_index", "port"])
         return found.filter(pl.col("time_ps").is_between("first", "last"))["flow"].unique()
-    host = _host(results.meta["scenario"], number, flows)
+    host = _host(results.meta["scenario"], number, tables.hosts)
     if host is None:
         return None
     begin, end = _span(rows)
-    end = end if end > begin else int(results.meta["sim_time_ps"])
+    end = end if end > begin else tables.end_ps
     under_way = (pl.col("start_ps") < end) & (pl.col("finish_ps").is_null() | (pl.col("finish_ps") > begin))
     here = pl.col("dst") == host
     if kind == "pause-storm":
@@ -245,13 +259,12 @@ def _paused(scenario: Mapping[str, Any], number: int | None) -> list[int]:
     return every if own is None else own
 
 
-def _host(scenario: Mapping[str, Any], number: int | None, flows: pl.DataFrame) -> str | None:
+def _host(scenario: Mapping[str, Any], number: int | None, hosts: frozenset[str]) -> str | None:
     """The host that a fault is at, or at the link of; None if it is elsewhere."""
     if number is None:
         return None
     entry = scenario["fault"][number]
     ends = [entry["host"]] if "host" in entry else entry.get("link", [])
-    hosts = set(flows["src"]) | set(flows["dst"])
     return next((end for end in ends if end in hosts), None)
 
 
@@ -263,10 +276,13 @@ class _Goodput:
     period_ps: int
     periods: int
 
-    def around(self, receivers: pl.Series, begin: int, last: int, others: list[int], served: int) -> Recovery | None:
+    def around(
+        self, receivers: pl.Series, begin: int, last: int, others: tuple[int, int], served: int
+    ) -> Recovery | None:
         """The goodput of receivers before and after a fault; None if there are too few periods to tell it from chance.
 
-        `others` is when other faults did something, and `served` until when each receiver has flows.
+        `others` is when another fault did something last before it began, and next; `served` until when each receiver
+        has flows.
         """
         here = self.frame.filter(pl.col("node_index").is_in(receivers.implode()))
         values = np.zeros(self.periods)
@@ -276,12 +292,11 @@ class _Goodput:
             return None
         first = begin // self.period_ps
         # The first period with goodput is not whole; what another fault may have changed is no measure.
-        earlier = max((other // self.period_ps + 1 for other in others if other < begin), default=0)
-        since = max(int(some[0]) + 1, earlier, first - _MOST)
+        since = max(int(some[0]) + 1, others[0] // self.period_ps + 1, first - _MOST)
         before = values[since:first]
         if before.size < _FEWEST:
             return None
-        later = min((other // self.period_ps for other in others if other > begin), default=self.periods)
+        later = others[1] // self.period_ps
         periods = min(self.periods, served // self.period_ps)
         # Not later than all that happens to the fault, and as long again as a comparison wants.
         horizon = min(later, max(last // self.period_ps, first) + 1 + _FEWEST, periods)

@@ -6,12 +6,20 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from backwater import _core
 from backwater.errors import UsageError, require_text
+
+
+@dataclass
+class _Kept:
+    """What a scenario was read as last, and what that resolved to, each with its overrides."""
+
+    read: tuple[tuple[str, ...], _core.Scenario] | None = None
+    resolved: tuple[tuple[str, ...], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,8 @@ class Scenario:
     base_dir: Path
     #: Whether it has no file, so that nothing but its text tells it from others.
     nameless: bool = False
+    #: What was read last, if that is kept: see :meth:`once`.
+    kept: _Kept | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def load(cls, file: str | Path) -> Scenario:
@@ -58,13 +68,28 @@ class Scenario:
             return f"{path.stem}-{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
         return path.stem if path.name != "scenario.toml" else path.absolute().parent.name or path.stem
 
+    def once(self) -> Scenario:
+        """The same for a command in which many ask the same: it is read once. Nobody may change what it resolves to."""
+        return replace(self, kept=_Kept())
+
     def read(self, overrides: Sequence[str] = ()) -> _core.Scenario:
         """The core's handle of it: read once, for whoever has several questions. Raises `ScenarioError`."""
-        return _core.Scenario(self.text, self.origin, self.base_dir, list(overrides))
+        given = tuple(overrides)
+        if self.kept is not None and self.kept.read is not None and self.kept.read[0] == given:
+            return self.kept.read[1]
+        read = _core.Scenario(self.text, self.origin, self.base_dir, list(given))
+        if self.kept is not None:
+            self.kept.read = given, read
+        return read
 
     def resolve(self, overrides: Sequence[str] = ()) -> dict[str, Any]:
         """The whole scenario with every default filled in; raises `ScenarioError` with a pointed message."""
-        resolved: dict[str, Any] = json.loads(self.read(overrides).resolved())
+        given = tuple(overrides)
+        if self.kept is not None and self.kept.resolved is not None and self.kept.resolved[0] == given:
+            return self.kept.resolved[1]
+        resolved: dict[str, Any] = json.loads(self.read(given).resolved())
+        if self.kept is not None:
+            self.kept.resolved = given, resolved
         return resolved
 
 

@@ -102,7 +102,7 @@ def run(
     plot, paper = pictures.to_plot(plot, format_, width, out)
     overrides = tuple(set_ or ())
     plan = Plan(
-        scenario=Scenario.load(scenario),
+        scenario=Scenario.load(scenario).once(),
         overrides=overrides,
         axes=quick_sweep.axes(sweep or ()),
         schemes=tuple(scheme or ()),

@@ -106,7 +106,7 @@ def of(results: Results, most: int | None = None) -> list[Fault]:
     told = frame.join(chosen.select(keys), on=keys, how="semi", nulls_equal=True)
     groups = told.partition_by(keys, maintain_order=True)
     groups.sort(key=lambda rows: (rows["fault"][0] is None, rows["fault"][0]))
-    tables = _Tables.read(results)
+    tables = _Tables.read(results, told.filter(pl.col("event") == "lost"))
     ends = frame.filter(pl.col("last_ps").is_not_null()).select(*keys, time_ps="last_ps")
     times = pl.concat([frame.select(*keys, "time_ps"), ends]).unique()
     return [_fault(results, rows, tables, _around(times, rows, tables.end_ps)) for rows in groups]
@@ -139,8 +139,8 @@ class _Tables:
     end_ps: int
 
     @classmethod
-    def read(cls, results: Results) -> _Tables:
-        """Read them; without a table what it tells is None."""
+    def read(cls, results: Results, lost: pl.DataFrame) -> _Tables:
+        """Read them, of drops those at the ports of `lost`; without a table what it tells is None."""
         names, numbers = ["traffic", "src", "dst"], ["size_bytes", "start_ps", "finish_ps"]
         flows = results.flows.select(
             "flow", "dst_index", "priority", "slowdown", pl.col(names).cast(pl.String), pl.col(numbers).cast(pl.Int64)
@@ -149,7 +149,9 @@ class _Tables:
         if results.has("drops"):
             text = pl.col("port", "reason").cast(pl.String)
             columns = ["time_ps", "node_index", "port", "reason", "flow"]
-            drops = results.drops.select(columns).with_columns(text, pl.col("time_ps").cast(pl.Int64)).collect()
+            every = results.drops.select(columns).with_columns(text, pl.col("time_ps").cast(pl.Int64))
+            ports = lost.lazy().select("node_index", "port").unique()
+            drops = every.join(ports, on=["node_index", "port"], how="semi").collect()
         hosts = frozenset(flows["src"].unique()) | frozenset(flows["dst"].unique())
         return cls(flows, hosts, drops, _goodput(results), int(results.meta["sim_time_ps"]))
 
@@ -193,6 +195,11 @@ def _comparison(
     flows: pl.DataFrame, hurt: pl.Series, host: str | None, since: int, begin: int, until: int, end: int
 ) -> Comparison | None:
     """Flows of a fault that began from `begin` to `until`, beside those like them; None if too few are like them."""
+    start, finish = pl.col("start_ps"), pl.col("finish_ps")
+    meanwhile = pl.col("flow").is_in(hurt.implode()) & start.is_between(begin, until)
+    # Of many faults few last long enough for a flow to begin: then nothing needs to be grouped.
+    if flows.filter(meanwhile).is_empty():
+        return None
     outward = pl.col("src").eq_missing(pl.lit(host))
     known = flows.filter(pl.col("start_ps").is_not_null() & pl.col("size_bytes").is_not_null()).with_columns(
         outward=outward,
@@ -201,7 +208,6 @@ def _comparison(
         fct=pl.col("finish_ps") - pl.col("start_ps"),
     )
     like = ["traffic", "outward", "place", "size"]
-    start, finish = pl.col("start_ps"), pl.col("finish_ps")
     earlier = known.filter(start < begin)
     met = earlier.filter(finish.is_null() | (finish >= begin)).group_by(like).agg(met=start.min())
     usual = (
@@ -211,7 +217,7 @@ def _comparison(
         .agg(usual=pl.col("slowdown"), longest=pl.col("fct").max())
         .filter(pl.col("usual").list.len() >= _FEWEST)
     )
-    mine = known.filter(pl.col("flow").is_in(hurt.implode()) & start.is_between(begin, until)).join(usual, on=like)
+    mine = known.filter(meanwhile).join(usual, on=like)
     mine = mine.filter(start <= end - pl.col("longest"))
     if mine.is_empty():
         return None

@@ -336,6 +336,14 @@ def test_errors_and_a_link_that_goes_down_become_faults_and_queue_pairs_go_back_
     assert flows["resent_packets"].sum() > 30
 
 
+def test_a_link_that_goes_down_after_the_end_of_the_run_is_a_note(tmp_path: Path) -> None:
+    # The simulator schedules it at 2 s and so many us, and stops at 2.01 s.
+    made = hpcc.load(_config(tmp_path, CONFIG.replace("LINK_DOWN 0 0 0", "LINK_DOWN 10000 1 3")))
+    assert "[[fault]]" not in made.files["scenario.toml"]
+    told = "LINK_DOWN 10000 1 3 (line 17) says nothing: its time is in us from 2 s on, when flows start, and the run"
+    assert f"{told} ends at 2.01 s" in made.notes
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from backwater.errors import UsageError
 from backwater.io.importing import Imported, hpcc_files, hpcc_losses, hpcc_windows, read_text
-from backwater.io.importing.hpcc_config import Config
+from backwater.io.importing.hpcc_config import ORIGIN_S, Config
 
-#: Flows of that simulator's generators start at 2 s.
-_ORIGIN_S = 2.0
 #: Bytes of a packet if `PACKET_PAYLOAD_SIZE` is not given.
 _PAYLOAD = 1000.0
 
@@ -145,11 +143,11 @@ def _run(config: Config) -> list[str]:
     stop = config.number("SIMULATOR_STOP_TIME")
     if stop is None:
         return []
-    if stop <= _ORIGIN_S:
+    if stop <= ORIGIN_S:
         config.refuse(
-            "SIMULATOR_STOP_TIME", f"SIMULATOR_STOP_TIME {stop:g} is not after {_ORIGIN_S:g} s, when flows start"
+            "SIMULATOR_STOP_TIME", f"SIMULATOR_STOP_TIME {stop:g} is not after {ORIGIN_S:g} s, when flows start"
         )
-    return ["[run]", f'until = "{(stop - _ORIGIN_S) * 1e6:.12g}us"', ""]
+    return ["[run]", f'until = "{(stop - ORIGIN_S) * 1e6:.12g}us"', ""]
 
 
 def _topology() -> list[str]:
@@ -285,6 +283,6 @@ def _traffic() -> list[str]:
         'name = "flows"',
         'kind = "hpcc-flows"',
         'file = "flow.txt"',
-        f'time-origin = "{_ORIGIN_S:g}s"',
+        f'time-origin = "{ORIGIN_S:g}s"',
         "",
     ]

@@ -8,6 +8,9 @@ from typing import NoReturn
 
 from backwater.errors import UsageError
 
+#: Flows of that simulator's generators start at 2 s, and times of faults count from then.
+ORIGIN_S = 2.0
+
 
 @dataclass
 class Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from backwater.io.importing.hpcc_config import Config
+from backwater.io.importing.hpcc_config import ORIGIN_S, Config
 
 _NACK_INTERVAL = "500us"
 #: The longest there is: past the end of a run there, which lasts 4 s as a rule.
@@ -43,7 +43,7 @@ def read(config: Config, topology: str) -> Losses:
     faults = _links(made, rate)
     if faults:
         made.notes.append(_SPARED)
-    down = _down(config, made.topology)
+    down = _down(config, made)
     if down:
         faults += down
         made.lines += _AT_ONCE
@@ -103,7 +103,7 @@ def _links(made: Losses, common: float) -> list[str]:
     return faults
 
 
-def _down(config: Config, topology: str) -> list[str]:
+def _down(config: Config, made: Losses) -> list[str]:
     """The fault of `LINK_DOWN us a b`; the time counts from when flows start, 2 s there, and 0 is none."""
     value = config.values.get("LINK_DOWN")
     if value is None or value.words[0].strip("0.") == "":
@@ -113,9 +113,19 @@ def _down(config: Config, topology: str) -> list[str]:
         told = " ".join(value.words)[:40]
         config.refuse("LINK_DOWN", f"LINK_DOWN {told!r} is not a time in us and two nodes")
     time, first, second = value.words
-    links = [set(words[:2]) for words in map(str.split, topology.splitlines()) if len(words) == 5 and "bps" in words[2]]
+    links = [
+        set(words[:2]) for words in map(str.split, made.topology.splitlines()) if len(words) == 5 and "bps" in words[2]
+    ]
     if links and {first, second} not in links:
         ends = sorted({end for link in links if first in link for end in link - {first}}, key=len)
         has = f"{first} has links to {', '.join(ends[:5])}" if ends else f"it has no link of {first}"
         config.refuse("LINK_DOWN", f"LINK_DOWN {time} {first} {second}: no link of the topology joins them; {has}")
+    stop = config.number("SIMULATOR_STOP_TIME")
+    if stop is not None and int(time) >= (stop - ORIGIN_S) * 1e6:
+        told = f"LINK_DOWN {time} {first} {second} (line {value.line})"
+        made.notes.append(
+            f"{told} says nothing: its time is in us from {ORIGIN_S:g} s on, when flows start, and the run ends at"
+            f" {stop:g} s"
+        )
+        return []
     return ["[[fault]]", 'kind = "link-down"', f'link = ["n{first}", "n{second}"]', f'at = "{int(time)}us"', ""]

@@ -51,8 +51,9 @@ def calibrate(
 ) -> int:
     """Fit the profile of a NIC to a table of message sizes, and print how well it fits.
 
-    The table has the goodput of one queue pair by message size and depth, as ib_write_bw of perftest prints it: CSV
-    with the columns size_bytes, goodput_gbps, and depth (or arm, a name that ends in depth1). The two hosts are joined
+    The table has the goodput of one queue pair by message size and depth, as ib_write_bw of perftest measures it. It is
+    CSV with the columns size_bytes, goodput_gbps, and depth (or arm, a name that ends in depth1). Of what ib_write_bw
+    --report_gbits prints, #bytes is size_bytes, BW average goodput_gbps, and TX depth depth. The two hosts are joined
     by one switch. What is fitted: the time of a message without bytes, the gap between messages, the ceiling of what
     the host takes in and from which size on it counts, and the rate at which an idle queue pair begins.
 

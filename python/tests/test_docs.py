@@ -180,6 +180,29 @@ def test_the_default_of_a_key_is_that_of_every_profile() -> None:
     assert 'hpcc-ns3, roce: `"400KB"`' in kmin[1]
 
 
+def test_instructions_of_the_page_are_those_of_record() -> None:
+    """Each row of the table has the rounded numbers that the gate compares with."""
+    text = (ROOT / "benches/benches/instructions/references.toml").read_text(encoding="utf-8")
+    record = tomllib.loads(text)["per-hop"]
+    kept = {
+        "batched": "batched",
+        "in order": "in_order",
+        "under credits": "credits",
+        "combined queueing": "isolation",
+        "switches that drop, go-back-N": "go_back_n",
+        "switches that drop, selective repeat": "selective",
+        "PUT streams": "puts",
+    }
+    page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    table = page.split("\n## Instructions per packet-hop")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(kept)
+    for path, *cells in rows:
+        path = next(key for start, key in kept.items() if path.startswith(start))
+        held = [record.get(f"{size}_{path}") for size in ("k8", "k16")]
+        assert cells == ["–" if value is None else f"{value:.0f}" for value in held], path
+
+
 def test_the_site_is_built_and_fetches_nothing(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     site = tmp_path / "site"

@@ -107,6 +107,16 @@ def test_a_picture_over_time_has_a_line_where_each_fault_begins(made: Results, t
     assert [text.get_text() for text in axes.texts] == ["fault 0"]
 
 
+def test_a_picture_without_queues_says_so(made: Results, tmp_path: Path) -> None:
+    samples = pl.DataFrame({"port": ["s->t", "t->s"], "time_ps": [0, 2 * MS], "queue_bytes": [0, 0]})
+    tables = {"samples": samples, "faults": made.faults.collect()}
+    run = Results(made_results.write(tmp_path / "sampled", tables, {}, 3 * MS))
+    axes = run_picture.of_run(run).axes[0]
+    told = "no packet waited at any of the 2 ports\nwhen their queues were looked at"
+    assert [text.get_text() for text in axes.texts] == [told, "fault 0"]
+    assert axes.get_legend() is None
+
+
 @pytest.mark.parametrize(
     ("least", "periods", "down"), [(1000, 5, 100 * US), (150, 5, None), (1000, 4, 100 * US), (1000, 3, None)]
 )

@@ -69,6 +69,13 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
         if pictures.paper().width is None:
             axes.set_title(results.folder.name)
         axes.set_ylim(bottom=0)
+        if by == "port" and frame[column].max() == 0:
+            told = f"no packet waited at any of the {len(names)} ports\nwhen their queues were looked at"
+            axes.text(0.5, 0.5, told, ha="center", va="center", transform=axes.transAxes)
+            axes.set_yticks([])
+            axes.set_xlim(0, results.meta["sim_time_ps"] / 1e9)
+            _mark_faults(axes, results)
+            return figure
         axes.set_xlim(left=0)
         _mark_faults(axes, results)
         shown_first = "longest queues" if by == "port" else "highest rates"

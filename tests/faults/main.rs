@@ -2,6 +2,7 @@
 mod credits;
 mod links;
 mod losses;
+mod overruns;
 mod routes;
 mod storms;
 mod swarm;

@@ -3,6 +3,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::functions::UserFunctions;
 use crate::network;
+use backwater_codes::Remark;
 use backwater_fabric::record::{BlockedRecord, DropCount, FaultRecord, PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{End, Totals};
 use backwater_probe::{IsolationSummary, Names, RankSummary, Sink, Summary, Written, run_json};
@@ -77,6 +78,13 @@ pub(crate) fn beginning(
     }));
     facts.extend(functions.facts.iter().map(|known| ("functions".to_owned(), known.clone())));
     facts
+}
+
+/// Adds what the run itself has shown to the caveats that are known before.
+pub(crate) fn warn(facts: &mut Map<String, Value>, found: impl Iterator<Item = Remark>) {
+    if let Some(Value::Array(caveats)) = facts.get_mut("caveats") {
+        caveats.extend(found.map(|remark| json!(remark)));
+    }
 }
 
 /// How the run ended and what it took.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::functions::{self, UserFunctions};
 use crate::results::{self, FinalRecords, Results};
 use crate::{estimate, jobs, tables};
+use backwater_codes::{Code, Remark};
 use backwater_fabric::{Change, Control, Kind, Looks, Records, Simulation, Spec, Totals, Violation};
 use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
@@ -158,6 +159,7 @@ impl Run {
         };
         let mut throttles = ThrottleSums::default();
         let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
+        results::warn(&mut facts, storms(&simulation));
         let ends = FinalRecords {
             ports: simulation.ports(),
             switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
@@ -177,6 +179,17 @@ impl Run {
         }
         results::finish(folder.as_deref(), sink, &ends, facts)
     }
+}
+
+/// Storms that hold packets when the run ends: it was told when to end, and goes on in spite of them.
+fn storms(simulation: &Simulation) -> impl Iterator<Item = Remark> {
+    simulation.held_by_storms().into_iter().map(|(host, port)| {
+        let message = format!(
+            "at the end of the run the NIC of {host} still sends PAUSE without end, and packets wait behind {port}: what it holds \
+             back does not end, and counts as under way. Set switch.pfc.watchdog.action, or end the storm before (until)"
+        );
+        Remark::new(Code::StormHolds, "fault", message)
+    })
 }
 
 fn last_start(spec: &Spec) -> Time {

@@ -173,6 +173,16 @@ UnreachableThreshold: Caveat "unreachable-threshold" {
     means: "Such a port is no root, and its flows are no culprits: backwater blame may name nobody, and precision and recall count little. Ports that several links fill may still be roots.",
     todo: "Leave probe.blame-threshold at \"auto\" or lower it, or give the switches more memory (switch.credits.buffer, switch.pfc.xoff, switch.buffer).",
 }
+StormHolds: Caveat "storm-holds" {
+    short: "When the run ended a NIC still sent PAUSE without end, and packets waited behind it.",
+    means: "Nothing opens that port: what waits there, and behind it, never arrives. The run went on only until run.until.",
+    todo: "Set switch.pfc.watchdog.action, let the storm end before (until), or leave run.until out: the run then ends when nothing moves.",
+}
+WatchdogFlaps: Caveat "watchdog-flaps" {
+    short: "A PFC watchdog takes a storm for over between two of its PAUSEs.",
+    means: "PAUSEs that end by themselves are renewed at half of their length. With a shorter restore the watchdog closes and opens again and again during one storm.",
+    todo: "Raise restore above half of switch.pfc.pause, and above switch.pfc.poll.",
+}
 NotLossless: Caveat "not-lossless" {
     short: "A priority carries traffic that flow control does not guard.",
     means: "Its packets are not held back; a full switch stops the run, or drops them with switch.overflow = \"drop\".",

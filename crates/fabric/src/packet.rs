@@ -42,6 +42,9 @@ kinds! {
     /// What a port whose gate has opened tells the next switch where a detector asks for the ground truth. It takes no time on the wire:
     /// no switch could send it. See `observe/roots.rs`.
     Truth = 6, "truth";
+    /// What a watchdog has done with the gate of a class: PAUSE closes it no more (`seq` 0), or again (1). It takes no time on the wire:
+    /// no port could send it. See `link/overrun.rs`.
+    Heed = 10, "heed";
     /// A rank has ended: told to the host that counts them, by a scheduler beside the network. `flow` is the gate (`app/jobs.rs`).
     JobEnd = 7, "job-end";
     /// A job begins: told to each of its hosts.
@@ -66,7 +69,7 @@ impl Kind {
 
     /// Whether it is on a wire: who taps one sees it.
     pub const fn is_on_a_wire(self) -> bool {
-        !matches!(self, Self::Truth | Self::JobEnd | Self::JobStart)
+        !matches!(self, Self::Truth | Self::JobEnd | Self::JobStart | Self::Heed)
     }
 
     /// Its word in tables.

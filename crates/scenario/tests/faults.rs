@@ -85,13 +85,15 @@ fn traffic_that_sends_nothing_twice_is_refused_where_packets_are_lost() {
 }
 
 #[test]
-fn a_watchdog_that_drops_is_refused_where_nothing_is_sent_twice() {
+fn a_watchdog_is_refused_where_nothing_is_sent_twice() {
     let roce = SMALL.replace("run =", "host = { transport = \"roce\" }\nrun =");
-    for place in ["switch.pfc", "host.nic"] {
-        let set = [format!("{place}.watchdog.action=drop"), "switch.flow-control=pfc".to_owned()];
+    for (place, action) in
+        [("switch.pfc", "drop"), ("host.nic", "drop"), ("switch.pfc", "forward"), ("host.nic", "forward")]
+    {
+        let set = [format!("{place}.watchdog.action={action}"), "switch.flow-control=pfc".to_owned()];
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         let said = report(&roce, &set);
-        says(&said, &["traffic.x sends nothing twice", "write action = \"forward\""]);
+        says(&said, &["traffic.x sends nothing twice", "write action = \"none\""]);
         assert!(said.contains(&format!("{place}.watchdog.action")), "{said}");
     }
 }
@@ -156,7 +158,27 @@ fn faults_and_watchdogs_without_effect_are_named() {
         let detect = format!("{table}.detect=1ms");
         let wanted = format!("without effect with {table}.action = \"none\": {table}.{{detect}}");
         says(&said("", &[&detect]), &[&wanted]);
-        let on = said("", &[&detect, &format!("{table}.action=forward")]);
+        let twice = "transport.reliability=go-back-n";
+        let on = said("", &[&detect, &format!("{table}.action=forward"), twice]);
         assert!(!on.contains("without effect"), "{on}");
+    }
+}
+
+#[test]
+fn a_watchdog_that_takes_a_storm_for_over_between_two_pauses_is_named() {
+    // PAUSEs of 5 us, renewed after 2.5 us by a storm and after 2 us by a switch.
+    let text = SMALL.replace(
+        "switch = {",
+        "switch = { flow-control = \"pfc\", pfc = { form = \"timed\", pause = \"5us\", poll = \"2us\" },",
+    );
+    for place in ["switch.pfc", "host.nic"] {
+        let said = |restore: &str| {
+            let set =
+                [format!("{place}.watchdog.action=drop"), format!("{place}.watchdog.restore={restore}")];
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            valid(&text, &set).caveats().said()
+        };
+        says(&said("2us"), &[&format!("{place}.watchdog.restore = 2us"), "every 2.5us"]);
+        assert!(!said("3us").contains("every 2.5us"));
     }
 }

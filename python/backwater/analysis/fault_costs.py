@@ -12,12 +12,12 @@ from backwater.results import Results
 
 #: Why packets are dropped by faults of each kind.
 _REASONS = {
-    "link-down": ["link-down"],
-    "switch-down": ["link-down"],
+    "link-down": ["link-down", "headroom"],
+    "switch-down": ["link-down", "headroom"],
     "loss": ["corrupted"],
     "gray": ["gray"],
     "host-stop": ["dead-node", "link-down"],
-    "watchdog": ["watchdog"],
+    "watchdog": ["watchdog", "headroom"],
 }
 #: Goodput is compared with no fewer periods before a fault, and no more; slowdowns with no fewer flows before it.
 _FEWEST, _MOST = 10, 100

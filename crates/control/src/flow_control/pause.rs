@@ -9,6 +9,11 @@
 //!                                    │ closed for `detect` with frames waiting
 //!                                    └──────▶ storm: open, PAUSEs are not obeyed ──none for `restore`──▶ open, obeyed again
 //! ```
+//! A PAUSE that lasts until its RESUME stands for all those that keep it up on a real link, where none lasts longer than 65 535 quanta. It
+//! counts as renewed until the RESUME. That is how both plug-ins of `pfcwd` (sonic-swss, orchagent) see a PAUSE that is kept up:
+//! `pfc_restore.lua` starts anew with each PFC frame that has been counted (commit 6f1cfd06), and `pfc_restore_cisco-8000.lua` as long
+//! as the queue's PAUSE status is true (commit 70c3525e).
+//!
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
 //! | Xoff, Xon | B | 800 000, 770 000 | TCD (SIGCOMM 2021) §5.1.1, its testbed |
@@ -116,7 +121,7 @@ pub enum GateChange {
 /// The gate of one egress priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseGate {
-    /// When the pause ends by itself.
+    /// When the pause ends by itself; [`Time::MAX`]: it lasts until RESUME.
     pub opens_at: Time,
     /// Begin of the OFF period.
     pub closed_since: Time,
@@ -156,13 +161,17 @@ impl PauseGate {
         if lasts > Span::ZERO {
             self.last_pause = now;
         }
+        if lasts == Span::ZERO && self.opens_at == Time::MAX {
+            // It was renewed until now.
+            self.last_pause = now;
+        }
+        self.opens_at = now.saturating_add(lasts);
         if self.storm {
             return GateChange::Same;
         }
         if lasts == Span::ZERO {
             return self.open();
         }
-        self.opens_at = now.saturating_add(lasts);
         if self.closed {
             return GateChange::Same;
         }
@@ -183,7 +192,7 @@ impl PauseGate {
     /// Looks for a peer that never resumes; `waiting`: frames are queued behind the gate.
     pub fn watch(&mut self, watchdog: &Watchdog, now: Time, waiting: bool) -> StormChange {
         if self.storm {
-            if now.since(self.last_pause) < watchdog.restore {
+            if self.opens_at == Time::MAX || now.since(self.last_pause) < watchdog.restore {
                 return StormChange::Same;
             }
             self.storm = false;
@@ -265,6 +274,18 @@ mod tests {
         assert_eq!(gate.on_pause(us(171), Span::from_ms(1)), GateChange::Closed);
         let none = Watchdog { detect: Span::ZERO, restore: Span::ZERO };
         assert_eq!(gate.watch(&none, us(999_999), true), StormChange::Same);
+    }
+
+    #[test]
+    fn a_pause_until_resume_counts_as_renewed_until_then() {
+        let watchdog = Watchdog { detect: Span::from_us(100), restore: Span::from_us(50) };
+        let mut gate = PauseGate::default();
+        gate.on_pause(us(0), Span::MAX);
+        assert_eq!(gate.watch(&watchdog, us(100), true), StormChange::Begins);
+        assert_eq!(gate.watch(&watchdog, us(9_000), true), StormChange::Same);
+        assert_eq!(gate.on_pause(us(9_010), Span::ZERO), GateChange::Same);
+        assert_eq!(gate.watch(&watchdog, us(9_059), true), StormChange::Same);
+        assert_eq!(gate.watch(&watchdog, us(9_060), true), StormChange::Ends);
     }
 
     #[test]

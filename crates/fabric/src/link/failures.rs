@@ -8,6 +8,7 @@ use backwater_units::{Bytes, Rate, Time};
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ingress::Memory;
+use crate::link::overrun::Overrun;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, FaultRecord};
@@ -71,6 +72,8 @@ pub(crate) struct FaultState {
     /// It has stopped.
     stopped: bool,
     costs: BTreeMap<(u16, u16), Cost>,
+    /// Ingress ports and classes that may come to hold more than there is room for, and why: see `link/overrun.rs`.
+    overruns: BTreeMap<(u16, u8), Overrun>,
     /// Packets that came in by each port of a node at whose ports some are lost, without those.
     spared: Vec<u64>,
     /// Packets lost on the way here, by port and reason.
@@ -168,9 +171,23 @@ impl FaultState {
         self.watched.entry(at).or_default()
     }
 
+    /// Ingress ports and classes that may come to hold more than there is room for.
+    pub(super) const fn overruns(&self) -> &BTreeMap<(u16, u8), Overrun> {
+        &self.overruns
+    }
+
+    pub(super) const fn overruns_mut(&mut self) -> &mut BTreeMap<(u16, u8), Overrun> {
+        &mut self.overruns
+    }
+
+    /// A port as it was before its rate changed, if it has.
+    pub(super) fn nominal(&self, port: u16) -> Option<&Egress> {
+        self.nominal.get(&port)
+    }
+
     /// Whether packets are asked for one by one.
     pub(crate) fn is_aside(&self, gaps: bool) -> bool {
-        gaps || !self.down.is_empty() || !self.blocked.is_empty()
+        gaps || !self.down.is_empty() || !self.blocked.is_empty() || !self.overruns.is_empty()
     }
 }
 
@@ -182,8 +199,13 @@ impl Ports {
         let egress = self.egress_mut(port);
         egress.shut();
         let closed = egress.paused();
-        for class in (0..cx.world.classes.count).filter(|class| closed & (1 << class) != 0) {
-            self.open_gate(port, class, false, cx);
+        for class in 0..cx.world.classes.count {
+            if closed & (1 << class) != 0 {
+                self.open_gate(port, class, false, cx);
+            } else {
+                // A gate that a watchdog has opened already.
+                self.pause_ended(port, class, cx);
+            }
         }
         self.clear_wake(port);
         closed
@@ -203,12 +225,19 @@ impl Ports {
         *self.egress_mut(port) = egress.at_rate(rate, &nominal);
     }
 
-    /// PAUSEs that were sent by a port have no effect any more. Returns the classes that had one outstanding.
-    pub(crate) fn forget_pauses(&self, memory: &mut Memory, port: u16, now: u64, world: &World) -> u8 {
+    /// PAUSEs that were sent by a port have no effect any more, by a fault. Returns the classes that had one outstanding.
+    pub(crate) fn forget_pauses(
+        &mut self,
+        memory: &mut Memory,
+        (port, fault): (u16, u16),
+        now: u64,
+        world: &World,
+    ) -> u8 {
         let outstanding = |class: &u8| memory.account(self.at(port, *class)).is_outstanding();
         let classes: Vec<u8> = (0..world.classes.count).filter(outstanding).collect();
         for class in &classes {
             memory.book(port, *class, Decision::Resume, now, world.pfc.form.pause());
+            self.may_overrun(port, *class, fault);
         }
         classes.into_iter().fold(0, |set, class| set | 1 << class)
     }

@@ -142,6 +142,8 @@ impl Ports {
             } else if resume & bit != 0 && self.egress[frame.port as usize].paused & bit != 0 {
                 self.open_gate(frame.port, class, false, cx);
                 opened |= bit;
+            } else if resume & bit != 0 && cx.world.notes_gates {
+                self.pause_ended(frame.port, class, cx);
             }
         }
         opened
@@ -221,6 +223,8 @@ impl Ports {
         }
         if paused {
             self.watch_gate(port, class, cx);
+        } else if !expired {
+            self.pause_ended(port, class, cx);
         }
     }
 

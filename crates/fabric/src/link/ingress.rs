@@ -166,6 +166,17 @@ impl Memory {
         self.outstanding > 0
     }
 
+    /// Whether a packet would take more than Xoff and `headroom`. Dynamic thresholds have a limit of their own.
+    pub(crate) fn is_beyond(&self, port: u16, class: u8, size: u16, headroom: u64) -> bool {
+        let account = &self.accounts[port as usize * self.classes + class as usize];
+        match self.thresholds[port as usize] {
+            Threshold::Static { xoff, .. } => {
+                account.held.total() + u64::from(size) > xoff.saturating_add(headroom)
+            }
+            Threshold::Dynamic { .. } => false,
+        }
+    }
+
     /// What a port's headroom may hold.
     pub(crate) fn most_headroom(&self, port: u16) -> u64 {
         match self.thresholds[port as usize] {

@@ -7,6 +7,7 @@ pub(crate) mod extensions;
 pub(crate) mod failures;
 pub(crate) mod gates;
 pub(crate) mod ingress;
+pub(crate) mod overrun;
 mod pfc;
 pub(crate) mod ports;
 pub(crate) mod queue;

@@ -4,6 +4,7 @@
 //! ```text
 //!   a gate closes ─▶ timer: closed for `detect` with packets behind it? ─▶ triggered ─▶ timer: no PAUSE for `restore`? ─▶ restored
 //! ```
+//! A PAUSE that lasts until its RESUME is in force until then: no timer is set before.
 use backwater_control::flow_control::{PauseGate, StormChange, Watchdog};
 use backwater_engine::Post;
 use backwater_units::{Span, Time};
@@ -20,13 +21,27 @@ impl Ports {
         let Some((watchdog, action)) = cx.world.watchdog_of(self.node()) else { return };
         let at = self.at(port, class);
         let watched = self.faults_mut().watched(at);
-        watched.gate_mut().on_pause(Time::from_ps(cx.now), Span::MAX);
+        watched.gate_mut().on_pause(Time::from_ps(cx.now), cx.world.pfc.form.pause().unwrap_or(Span::MAX));
         if watched.gate_mut().storm {
             if self.ignores_pauses(action, cx) {
                 self.open_gate(port, class, true, cx);
             }
         } else if watched.arm() {
             self.set_timer(cx.now + watchdog.detect.as_ps(), port, Purpose::Watchdog, u32::from(class));
+        }
+    }
+
+    /// A RESUME has come, or the link has gone down: no PAUSE is in force any more.
+    pub(crate) fn pause_ended<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        let Some((watchdog, _)) = cx.world.watchdog_of(self.node()) else { return };
+        let at = self.at(port, class);
+        let watched = self.faults_mut().watched(at);
+        if !watched.gate_mut().storm {
+            return;
+        }
+        watched.gate_mut().on_pause(Time::from_ps(cx.now), Span::ZERO);
+        if watched.arm() {
+            self.set_timer(cx.now + watchdog.restore.as_ps(), port, Purpose::Watchdog, u32::from(class));
         }
     }
 
@@ -67,15 +82,26 @@ impl Ports {
                 // Only from now on does every PAUSE show by closing the gate.
                 gate.last_pause = now;
                 self.note_fault(NO_FAULT, FaultEvent::Triggered, Some(port), cx);
+                if action == WatchdogAction::Forward {
+                    self.tell_heed(port, class, false, cx);
+                }
             }
             StormChange::Ends => {
                 watched.disarm();
                 self.note_fault(NO_FAULT, FaultEvent::Restored, Some(port), cx);
+                if action == WatchdogAction::Forward {
+                    self.tell_heed(port, class, true, cx);
+                }
                 return (change, action);
             }
         }
-        let next = next_look(self.faults_mut().watched(at).gate_mut(), &watchdog, cx.now);
-        self.set_timer(next, port, Purpose::Watchdog, u32::from(class));
+        let watched = self.faults_mut().watched(at);
+        if watched.gate_mut().storm && watched.gate_mut().opens_at == Time::MAX {
+            watched.disarm();
+        } else {
+            let next = next_look(watched.gate_mut(), &watchdog, cx.now);
+            self.set_timer(next, port, Purpose::Watchdog, u32::from(class));
+        }
         (change, action)
     }
 }

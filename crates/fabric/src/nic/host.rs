@@ -117,7 +117,9 @@ impl Node for Host {
         self.ports.note(packet);
         let now = packet.time;
         if self.detour && packet.is_data() {
-            self.before_data(packet, cx);
+            if !self.before_data(packet, cx) {
+                return;
+            }
         } else if self.ports.has_credits() && !packet.is_flow_control() {
             self.ports.consume(packet);
         }
@@ -165,6 +167,10 @@ impl Node for Host {
             Kind::JobEnd | Kind::JobStart => {
                 self.ports.note_link_frame();
                 self.scheduled(packet, cx);
+            }
+            Kind::Heed => {
+                self.ports.note_link_frame();
+                self.hear_heed(packet);
             }
             _ => self.on_frame(packet, cx),
         }

@@ -107,14 +107,17 @@ impl Host {
         }
     }
 
-    /// Before data comes in at such a host.
+    /// Before data comes in at such a host: false if it is lost there.
     #[inline]
-    pub(crate) fn before_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+    pub(crate) fn before_data<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) -> bool {
         if self.endpoint.is_some() {
             self.drain_due(cx);
-        } else if self.ports.has_credits() {
+            return !cx.world.is_watched || !self.overruns(packet, cx);
+        }
+        if self.ports.has_credits() {
             self.ports.consume(packet);
         }
+        true
     }
 
     /// A data packet has come in: it is dealt with, and what came early and was waiting for it; or it waits itself.

@@ -4,6 +4,7 @@ use backwater_units::Time;
 
 use crate::app::ranks::{Ranks, waiting};
 use crate::check::deadlock::{self, Circle};
+use crate::link::ports::{NIC, Ports};
 use crate::nic::host::Host;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::{Endpoint, stuck};
@@ -252,6 +253,20 @@ impl Simulation {
         let nodes = self.engine.nodes();
         let storming = nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms());
         storming.map(|ports| self.network.name(ports.node()).to_owned()).collect()
+    }
+
+    /// Hosts whose NIC sends PAUSE without end, each with the port that it holds closed with packets behind it, in words.
+    pub fn held_by_storms(&self) -> Vec<(String, String)> {
+        let nodes = self.engine.nodes();
+        let held = |storming: &Ports| {
+            let own = storming.egress(NIC);
+            let (node, port) = (own.peer(), own.peer_port());
+            let egress = nodes[node as usize].ports().egress(port);
+            let host = self.network.name(storming.node());
+            let held = format!("{}->{host} (port {port})", self.network.name(node));
+            (egress.paused() & egress.waiting() != 0).then(|| (host.to_owned(), held))
+        };
+        nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms()).filter_map(held).collect()
     }
 
     pub(crate) fn deadlock(&self, circle: Option<Circle>) -> Violation {

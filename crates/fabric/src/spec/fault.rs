@@ -26,9 +26,7 @@ impl FaultSpec {
     /// Whether packets may be lost.
     pub fn loses(&self) -> bool {
         let loses = |change: &FaultChange| matches!(change.what, Change::Down(_) | Change::Stop);
-        !self.losses.is_empty()
-            || self.changes.iter().any(loses)
-            || self.watchdogs().any(|(_, action)| action == WatchdogAction::Drop)
+        !self.losses.is_empty() || self.changes.iter().any(loses) || self.has_watchdog()
     }
 
     /// Whether any node has a PFC watchdog.
@@ -51,7 +49,7 @@ impl FaultSpec {
 pub enum WatchdogAction {
     /// It is dropped, as is what comes for it and what comes from the storm in that priority.
     Drop,
-    /// It is sent: the PAUSE is not obeyed.
+    /// It is sent: the PAUSE is not obeyed. What the other end has no room for it drops.
     Forward,
 }
 

@@ -112,6 +112,9 @@ impl Chassis {
         let size = u64::from(packet.size);
         let (used, capacity) = (self.memory.used(), self.memory.capacity());
         let full = used + size > capacity;
+        if let Some(fault) = self.ports.overrun_by(packet.port, packet.class) {
+            return self.ports.lose(packet, packet.port, DropReason::Headroom, fault, cx);
+        }
         if cx.world.lossy.is_some() {
             let lossless = cx.world.lossless & (1 << packet.class) != 0;
             let reason = match (lossless, full) {

@@ -7,6 +7,7 @@ use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, NO_FAULT};
 use crate::spec::{Change, WatchdogAction};
 use crate::switch::Switch;
+use crate::switch::chassis::Chassis;
 
 impl Switch {
     /// The timetable has something for now.
@@ -57,7 +58,7 @@ impl Switch {
             self.chassis.resumed(&mut self.fabric, port, class, cx);
         }
         let chassis = &mut self.chassis;
-        let forgotten = chassis.ports.forget_pauses(&mut chassis.memory, port, cx.now, cx.world);
+        let forgotten = chassis.ports.forget_pauses(&mut chassis.memory, (port, fault), cx.now, cx.world);
         if let Some(roots) = &mut chassis.roots {
             for class in (0..cx.world.classes.count).filter(|class| forgotten & (1 << class) != 0) {
                 let ingress = chassis.ports.at(port, class);
@@ -98,7 +99,27 @@ impl Switch {
         }
     }
 
-    /// A packet has come to a switch at which something is down: it may find no way.
+    /// A watchdog upstream has opened a gate against PAUSE, or obeys again.
+    #[cold]
+    pub(super) fn hear_heed<P: Post<Packet>>(&mut self, frame: &Packet, cx: &Ctx<'_, P>) {
+        self.chassis.ports.hear_heed(frame);
+        self.chassis.ports.is_guarded_again(&self.chassis.memory, frame.port, frame.class);
+        self.install(cx);
+    }
+
+    /// The fault by which a packet finds no room behind its ingress port, though others may.
+    fn overruns<P: Post<Packet>>(&mut self, packet: &Packet, cx: &Ctx<'_, P>) -> Option<u16> {
+        let (port, class) = (packet.port, packet.class);
+        let Chassis { ports, memory, .. } = &mut self.chassis;
+        let fault = ports.overrun_by(port, class)?;
+        if ports.is_guarded_again(memory, port, class) {
+            self.install(cx);
+            return None;
+        }
+        memory.is_beyond(port, class, packet.size, ports.headroom(port, cx.world)).then_some(fault)
+    }
+
+    /// A packet has come to a switch at which something is down: it may find no way, or no room.
     #[cold]
     pub(super) fn forward_around<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let way = self.chassis.forwarding.way_round(packet, &self.chassis.ports);
@@ -112,6 +133,8 @@ impl Switch {
                 down.or_else(|| blocked.map(|port| (port, DropReason::Watchdog, NO_FAULT)))
             }
         };
+        let lost = lost
+            .or_else(|| self.overruns(packet, cx).map(|fault| (packet.port, DropReason::Headroom, fault)));
         match (lost, way) {
             (Some((port, reason, fault)), _) => self.chassis.ports.lose(packet, port, reason, fault, cx),
             (None, Some(out)) => self.forward_by(out, packet, cx.world, cx.post),

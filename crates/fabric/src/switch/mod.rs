@@ -136,10 +136,10 @@ impl Switch {
             return;
         }
         if packet.kind != Kind::Pfc {
-            if packet.kind == Kind::Truth {
-                self.chassis.hear_truth(packet, cx);
-            } else {
-                self.fabric.frame(&mut self.chassis, packet, cx);
+            match packet.kind {
+                Kind::Truth => self.chassis.hear_truth(packet, cx),
+                Kind::Heed => self.hear_heed(packet, cx),
+                _ => self.fabric.frame(&mut self.chassis, packet, cx),
             }
             return;
         }

@@ -249,22 +249,24 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "pfc", "watchdog", "action"],
-        both: |it| under_pfc(it) && it.switch.pfc.watchdog.action == OnStorm::Drop && fragile(it).is_some(),
-        message: |it| format!("a watchdog that drops loses packets, and {}", of_fragile(it)),
+        both: |it| under_pfc(it) && it.switch.pfc.watchdog.action != OnStorm::None && fragile(it).is_some(),
+        message: |it| format!("a watchdog drops packets, or fills buffers that do, and {}", of_fragile(it)),
         label: "needs traffic that repeats",
-        help: FORWARD_OR_REPEAT,
+        help: NONE_OR_REPEAT,
     },
     Clash {
         at: &["host", "nic", "watchdog", "action"],
-        both: |it| under_pfc(it) && it.host.nic.watchdog.action == OnStorm::Drop && fragile(it).is_some(),
-        message: |it| format!("a NIC's watchdog that drops loses ACKs, and {}", of_fragile(it)),
+        both: |it| under_pfc(it) && it.host.nic.watchdog.action != OnStorm::None && fragile(it).is_some(),
+        message: |it| {
+            format!("a NIC's watchdog drops ACKs, or fills buffers that drop, and {}", of_fragile(it))
+        },
         label: "needs traffic that repeats",
-        help: FORWARD_OR_REPEAT,
+        help: NONE_OR_REPEAT,
     },
 ];
 
-const FORWARD_OR_REPEAT: &str =
-    "write action = \"forward\", or transport.reliability = \"go-back-n\" or \"selective-repeat\"";
+const NONE_OR_REPEAT: &str =
+    "write action = \"none\", or transport.reliability = \"go-back-n\" or \"selective-repeat\"";
 
 /// A `[[fault]]` and a choice of the rest of the scenario.
 struct FaultClash {

@@ -13,7 +13,7 @@ use super::cc::below;
 use super::{Context, Lanes};
 use crate::document::{Step, at, nearest};
 use crate::quantity::Quantity;
-use crate::settings::{Fault, FlowControl, Instants, OnStorm, PfcWatchdog, Settings};
+use crate::settings::{Fault, FlowControl, Form, Instants, OnStorm, PfcWatchdog, Settings};
 
 /// The faults of the run; what is wrong with them is reported.
 pub(super) fn faults(
@@ -24,7 +24,8 @@ pub(super) fn faults(
 ) -> FaultSpec {
     let settings = context.settings;
     let [watchdog, nic_watchdog] =
-        [&settings.switch.pfc.watchdog, &settings.host.nic.watchdog].map(|it| watchdog(settings, it));
+        [("switch.pfc", &settings.switch.pfc.watchdog), ("host.nic", &settings.host.nic.watchdog)]
+            .map(|(place, it)| watchdog(context, place, it));
     if settings.fault.is_empty() {
         return FaultSpec { watchdog, nic_watchdog, ..FaultSpec::default() };
     }
@@ -81,20 +82,37 @@ fn idle(settings: &Settings, fault: &Fault, lanes: &Lanes) -> Option<String> {
 }
 
 /// A watchdog, if there is one and something to watch.
-fn watchdog(settings: &Settings, watchdog: &PfcWatchdog) -> Option<(Watchdog, WatchdogAction)> {
+fn watchdog(
+    context: &mut Context<'_>,
+    place: &str,
+    watchdog: &PfcWatchdog,
+) -> Option<(Watchdog, WatchdogAction)> {
     let action = match watchdog.action {
         OnStorm::None => return None,
         OnStorm::Drop => WatchdogAction::Drop,
         OnStorm::Forward => WatchdogAction::Forward,
     };
-    (settings.switch.flow_control == FlowControl::Pfc)
-        .then_some((Watchdog { detect: watchdog.detect.0, restore: watchdog.restore.0 }, action))
+    let switch = &context.settings.switch;
+    if switch.flow_control != FlowControl::Pfc {
+        return None;
+    }
+    let (pause, poll) = (switch.pfc.pause.0, switch.pfc.poll.0);
+    let renewed = Span::from_ps(pause.as_ps() / 2).max(poll);
+    if switch.pfc.form == Form::Timed && watchdog.restore.0 < renewed {
+        let message = format!(
+            "{place}.watchdog.restore = {}, and PAUSEs are renewed every {}: the watchdog takes a storm for over between two of them",
+            watchdog.restore,
+            Quantity(renewed)
+        );
+        context.caveat(Code::WatchdogFlaps, format!("{place}.watchdog.restore"), message);
+    }
+    Some((Watchdog { detect: watchdog.detect.0, restore: watchdog.restore.0 }, action))
 }
 
 /// Whether packets are lost in the network by faults or by a watchdog.
 pub(super) fn lose(settings: &Settings) -> bool {
     let watchdogs = [&settings.switch.pfc.watchdog, &settings.host.nic.watchdog];
-    let drops = watchdogs.iter().any(|it| it.action == OnStorm::Drop);
+    let drops = watchdogs.iter().any(|it| it.action != OnStorm::None);
     settings.fault.iter().any(Fault::loses) || drops && settings.switch.flow_control == FlowControl::Pfc
 }
 

@@ -58,6 +58,31 @@ impl Host {
         self.check_progress(cx);
     }
 
+    /// A watchdog at the switch has opened a gate against the PAUSE of this host, or obeys again. Who drains at once sends none.
+    #[cold]
+    pub(crate) fn hear_heed(&mut self, frame: &Packet) {
+        if let Some(endpoint) = &self.endpoint {
+            self.ports.hear_heed(frame);
+            self.ports.is_guarded_again(&endpoint.memory, NIC, frame.class);
+        }
+    }
+
+    /// Whether a packet is lost that comes though PAUSE should hold it back, and for which there is no room.
+    #[cold]
+    pub(crate) fn overruns<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) -> bool {
+        let (endpoint, class) = (slow(&mut self.endpoint), packet.class);
+        let Some(fault) = self.ports.overrun_by(NIC, class) else { return false };
+        let lost = !self.ports.is_guarded_again(&endpoint.memory, NIC, class) && !endpoint.fits(packet);
+        if lost {
+            self.turn_sums(cx);
+            if let Some(sums) = &mut self.slow().sums {
+                sums.dropped(packet.size);
+            }
+            self.ports.lose(packet, NIC, DropReason::Headroom, fault, cx);
+        }
+        lost
+    }
+
     /// A PUT does not get into the receive queue, because it is not the one expected, or because there is no room for it (`full`).
     pub(crate) fn refuse<P: Post<Packet>>(&mut self, packet: &Packet, full: bool, cx: &mut Ctx<'_, P>) {
         if self.endpoint.is_none() {

@@ -6,6 +6,7 @@ use backwater_engine::Post;
 use super::{Cioq, NOWHERE};
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
 use crate::switch::chassis::Chassis;
 use crate::violation::What;
 
@@ -28,6 +29,10 @@ impl Cioq {
         let input = &mut self.inputs[usize::from(port)];
         let held = input.held + u32::from(packet.size);
         if held > self.limits.ingress {
+            let overrun = |class| chassis.ports.overrun_by(port, class);
+            if let Some(fault) = (0..cx.world.classes.count).find_map(overrun) {
+                return chassis.ports.lose(packet, port, DropReason::Headroom, fault, cx);
+            }
             let what = What::Region(u64::from(held), u64::from(self.limits.ingress));
             chassis.ports.fail(now, port, what, cx);
             return;

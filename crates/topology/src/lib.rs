@@ -24,6 +24,7 @@ mod hash;
 mod network;
 mod place;
 pub mod read;
+mod reroutes;
 mod routes;
 mod structured;
 mod summary;
@@ -35,6 +36,7 @@ pub use error::{Oversubscription, RouteError, TopologyError};
 pub use hash::flow_hash;
 pub use network::{Alias, Link, Network, Node, Port, Role};
 pub use place::{Place, Structure};
+pub use reroutes::{Rerouted, Reroutes, Ways};
 pub use routes::{Routes, Routing};
 pub use summary::{Summary, summary};
 

@@ -258,6 +258,11 @@ impl Routes {
         lanes && self.table.same_column_except(except, one, other)
     }
 
+    /// The row of each node, and the table.
+    pub(crate) fn rows(&self) -> (&[Option<u32>], &Table) {
+        (&self.row, &self.table)
+    }
+
     /// Memory of the tables in bytes.
     pub fn memory(&self) -> usize {
         self.table.bytes() + 16 * self.row.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.bytes())
@@ -304,7 +309,7 @@ fn closer<'a>(net: &'a Network, distance: &'a [Option<u32>], node: u32) -> impl 
 }
 
 /// Ports of a switch, those to one neighbour together; neighbours in the order of their first ports.
-fn by_neighbour(net: &Network, switch: u32, ports: &[u16]) -> Vec<Vec<u16>> {
+pub(crate) fn by_neighbour(net: &Network, switch: u32, ports: &[u16]) -> Vec<Vec<u16>> {
     let mut place = BTreeMap::new();
     let mut near: Vec<Vec<u16>> = Vec::new();
     for &port in ports {
@@ -320,7 +325,7 @@ fn by_neighbour(net: &Network, switch: u32, ports: &[u16]) -> Vec<Vec<u16>> {
 
 /// Neighbours take turns, and with every round of theirs the links to one of them. Without `links` each port is the only one
 /// to its neighbour.
-fn turn_of(ports: &[u16], links: &[Vec<u16>], turn: u64) -> u16 {
+pub(crate) fn turn_of(ports: &[u16], links: &[Vec<u16>], turn: u64) -> u16 {
     if links.is_empty() {
         return ports[(turn % ports.len() as u64) as usize];
     }
@@ -352,7 +357,7 @@ pub(crate) fn hosts_by_attachment(net: &Network) -> BTreeMap<u32, Vec<u32>> {
 
 /// The D of [`Routing::DModK`] by node: tiers are counted from the hosts up, and a tier's width is the number of
 /// neighbours that a switch below has in it.
-fn divisors(net: &Network) -> Vec<u64> {
+pub(crate) fn divisors(net: &Network) -> Vec<u64> {
     let count = net.nodes().len();
     let mut tier: Vec<Option<u32>> = vec![None; count];
     let mut divisor = vec![1u64; count];

@@ -19,8 +19,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn group(&self, row: u32, column: u32) -> &[u16] {
-        let group = usize::from(self.cells[row as usize * self.columns + column as usize]);
-        &self.ports[self.start[group] as usize..self.start[group + 1] as usize]
+        group_of(&self.start, &self.ports, self.cells[row as usize * self.columns + column as usize])
     }
 
     /// True if all switches but `except` have the same groups for both columns.
@@ -36,7 +35,14 @@ impl Table {
     }
 }
 
+/// Group g: `ports[start[g]..start[g + 1]]`.
+pub(crate) fn group_of<'a>(start: &[u32], ports: &'a [u16], group: u16) -> &'a [u16] {
+    let group = usize::from(group);
+    &ports[start[group] as usize..start[group + 1] as usize]
+}
+
 /// A table being filled; equal groups get equal ids.
+#[derive(Debug)]
 pub(crate) struct TableBuilder {
     table: Table,
     ids: BTreeMap<Vec<u16>, u16>,
@@ -50,7 +56,7 @@ impl TableBuilder {
     }
 
     /// The id of a group of ports.
-    fn intern(&mut self, group: &[u16]) -> Result<u16, RouteError> {
+    pub(crate) fn intern(&mut self, group: &[u16]) -> Result<u16, RouteError> {
         if let Some(&id) = self.ids.get(group) {
             return Ok(id);
         }
@@ -75,7 +81,26 @@ impl TableBuilder {
         Ok(())
     }
 
+    /// From switch `row`, the group with this id leads to the host `column`; returns the id of the one that has led there.
+    pub(crate) fn replace(&mut self, row: u32, column: u32, id: u16) -> u16 {
+        let cell = &mut self.table.cells[row as usize * self.table.columns + column as usize];
+        std::mem::replace(cell, id)
+    }
+
+    /// The groups, by their ids: where each starts, and the ports.
+    pub(crate) fn groups(self) -> (Vec<u32>, Vec<u16>) {
+        (self.table.start, self.table.ports)
+    }
+
     pub(crate) fn build(self) -> Table {
         self.table
+    }
+}
+
+impl From<&Table> for TableBuilder {
+    fn from(table: &Table) -> Self {
+        let groups = (0..=u16::MAX).zip(table.start.windows(2));
+        let ids = groups.map(|(id, _)| (group_of(&table.start, &table.ports, id).to_vec(), id)).collect();
+        Self { table: table.clone(), ids }
     }
 }

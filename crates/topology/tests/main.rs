@@ -4,6 +4,7 @@ mod generators;
 mod hpcc_reader;
 mod multistage;
 mod network;
+mod reroutes;
 mod routing;
 mod structured;
 mod subnet;

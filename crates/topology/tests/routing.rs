@@ -35,7 +35,7 @@ fn all_distances(net: &Network) -> Vec<Vec<u32>> {
 }
 
 /// A connected graph: a random tree of switches, random chords, and hosts at random switches.
-fn any_network() -> impl Strategy<Value = Network> {
+pub(crate) fn any_network() -> impl Strategy<Value = Network> {
     (2usize..12).prop_flat_map(|n| {
         let parents = prop::collection::vec(any::<prop::sample::Index>(), n);
         let chords = prop::collection::vec((0..n as u32, 0..n as u32), 0..20);

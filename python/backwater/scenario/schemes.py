@@ -76,7 +76,7 @@ def told(found: Sequence[Scheme], overrides: Sequence[str]) -> list[str]:
 def alike(found: Sequence[Scheme]) -> list[str]:
     """Schemes whose settings are all the same: a sentence for each such group."""
     groups: dict[str, list[str]] = {}
-    for scheme in found:
+    for scheme in found if len(found) > 1 else ():
         resolved = scheme.scenario.resolve(scheme.overrides)
         settings = {key: value for key, value in resolved.items() if key != "scheme"}
         groups.setdefault(json.dumps([settings, str(scheme.scenario.base_dir)]), []).append(scheme.name or scheme.label)

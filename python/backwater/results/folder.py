@@ -171,7 +171,7 @@ def _remark(message: str) -> dict[str, str | None]:
 
 def _wrong(meta: dict[str, Any], raw: bytes) -> str:
     """Why a run.json is not what a run wrote, as far as that can be told; one that is edited is not."""
-    if "check" in meta and meta["check"] != hashlib.sha256(_CHECK.sub(rb"\1", raw)).hexdigest():
+    if "check" in meta and meta["check"] != hashlib.sha256(_CHECK.sub(rb"\1", raw, count=1)).hexdigest():
         return "its check does not fit its text: it was changed after the run"
     for key, kind in _NEEDED.items():
         if not _is(meta[key], kind):

@@ -193,7 +193,7 @@ def _report(plan: Plan, outcomes: Sequence[Outcome], as_json: bool, pages: bool,
     whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)
     with alone.runs(kept if whole else [], jobs, quiet=as_json) as found:
         beside = {run.folder: runs for (_, run), runs in zip(kept, found, strict=False)}
-        return _told(plan, outcomes, as_json, pages, beside)
+        return _told(plan, outcomes, as_json, pages, beside, [run for _, run in kept])
 
 
 def _told(
@@ -202,10 +202,10 @@ def _told(
     as_json: bool,
     pages: bool,
     beside: Mapping[Path, Mapping[str, Results]],
+    found: Sequence[Results],
 ) -> int:
-    kept = [outcome for outcome in outcomes if outcome.summary is not None]
+    kept = [outcome for outcome in outcomes if outcome.summary and outcome.job.out]
     folders = [outcome.job.out for outcome in kept]
-    found = [Results(folder) for folder in folders if folder is not None]
     if as_json:
         shown = [outcome for outcome in outcomes if outcome.summary is not None or outcome in failed.of(outcomes)]
         texts = [failed.as_json(outcome) if outcome.summary is None else _summary(outcome, beside) for outcome in shown]

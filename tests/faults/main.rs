@@ -1,4 +1,5 @@
 //! Faults: what a link loses that fails, by arithmetic; who uses it then; and what no thread or engine may change.
+mod anywhere;
 mod credits;
 mod links;
 mod losses;

@@ -5,23 +5,19 @@ use scene::{try_run, us};
 
 use crate::{KINDS, read, spec};
 
-fn text(queueing: &str, control: &str) -> String {
+fn text(queueing: &str, control: &str, hosts: &str, rest: &str) -> String {
     format!(
         r#"
 profile = "ideal"
 run = {{ until = "150us" }}
-host = {{ transport = "put" }}
+host = {{ transport = "put"{hosts} }}
 topology = {{ kind = "leaf-spine", leaves = 2, spines = 2, hosts-per-leaf = 2, rate = "100Gbps", delay = "500ns" }}
 fault-handling = {{ detect = "5us", converge = "10us" }}
 [switch]
 flow-control = "{control}"
 queueing = "{queueing}"
 buffer = "400KB"
-[switch.pfc]
-xoff = "20KB"
-xon = "18KB"
-[switch.credits]
-period = "3us"
+{rest}
 [[traffic]]
 name = "x"
 kind = "permutation"
@@ -34,6 +30,16 @@ to = "h0"
 size = "200KB"
 "#
     )
+}
+
+const STATIC: &str = "[switch.pfc]\nxoff = \"20KB\"\nxon = \"18KB\"";
+const DYNAMIC: &str = "[switch.pfc]\nthreshold = \"dynamic\"\nheadroom = \"802.1qbb\"";
+const PERIODIC: &str = "[switch.credits]\nperiod = \"3us\"";
+const AT_ONCE: &str = "[switch.credits]\nreturned = \"at-once\"";
+
+/// What a watchdog does.
+fn action() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("none"), Just("drop"), Just("forward")]
 }
 
 /// A fault, its times in microseconds.
@@ -60,11 +66,15 @@ proptest! {
     #[test]
     fn random_faults_do_not_depend_on_the_engine(
         faults in proptest::collection::vec(fault(), 1..4),
-        voq in any::<bool>(),
-        credits in any::<bool>(),
-        action in prop_oneof![Just("none"), Just("drop"), Just("forward")],
+        queueing in prop_oneof![Just("output"), Just("voq"), Just("input"), Just("oldest-first")],
+        control in prop_oneof![Just(("pfc", STATIC)), Just(("pfc", DYNAMIC)), Just(("credits", PERIODIC)), Just(("credits", AT_ONCE))],
+        slow in any::<bool>(),
+        [action, of_nics] in [action(), action()],
     ) {
-        let text = text(if voq || credits { "voq" } else { "output" }, if credits { "credits" } else { "pfc" });
+        let queueing = if control.0 == "credits" && queueing == "output" { "voq" } else { queueing };
+        let drain = if slow { ", of = \"h0\", drain = \"30Gbps\", queue = \"100KB\"" } else { "" };
+        let hosts = format!("{drain}, nic = {{ watchdog = {{ action = \"{of_nics}\", detect = \"5us\", restore = \"7us\" }} }}");
+        let text = text(queueing, control.0, &hosts, control.1);
         let watchdog = format!("[switch.pfc.watchdog]\naction = \"{action}\"\ndetect = \"4us\"\nrestore = \"6us\"\n");
         let more = faults.concat() + &watchdog;
         // Two that are the case at a time are refused.

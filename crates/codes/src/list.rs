@@ -178,6 +178,11 @@ StormHolds: Caveat "storm-holds" {
     means: "Nothing opens that port: what waits there, and behind it, never arrives. The run went on only until run.until.",
     todo: "Set switch.pfc.watchdog.action, let the storm end before (until), or leave run.until out: the run then ends when nothing moves.",
 }
+RoutesStay: Caveat "routes-stay" {
+    short: "Links fail in a network whose routes are not computed again.",
+    means: "Switches leave a failed port out where they choose among several. Packets with one way alone are lost until the link is up.",
+    todo: "Let the links come up again (for, until), or set topology.routing = \"ecmp\" where the topology has it.",
+}
 WatchdogFlaps: Caveat "watchdog-flaps" {
     short: "A PFC watchdog takes a storm for over between two of its PAUSEs.",
     means: "PAUSEs that end by themselves are renewed at half of their length. With a shorter restore the watchdog closes and opens again and again during one storm.",

@@ -42,8 +42,8 @@ kinds! {
     /// What a port whose gate has opened tells the next switch where a detector asks for the ground truth. It takes no time on the wire:
     /// no switch could send it. See `observe/roots.rs`.
     Truth = 6, "truth";
-    /// What a watchdog has done with the gate of a class: PAUSE closes it no more (`seq` 0), or again (1). It takes no time on the wire:
-    /// no port could send it. See `link/overrun.rs`.
+    /// What has become of PAUSE in a class: it closes the gate of this port no more (`seq` 0), or again (1); or the sender's has run out
+    /// (2). It takes no time on the wire: no port could send it. See `link/overrun.rs`.
     Heed = 10, "heed";
     /// A rank has ended: told to the host that counts them, by a scheduler beside the network. `flow` is the gate (`app/jobs.rs`).
     JobEnd = 7, "job-end";

@@ -282,11 +282,10 @@ impl World {
                 Switching::StoreAndForward => None,
                 Switching::CutThrough { header } => Some(header),
             },
-            credits: spec
-                .switch
-                .credits
-                .as_ref()
-                .map(|credits| credit_settings(credits, spec.switch.queueing, spec.packet, classes)),
+            credits: spec.switch.credits.as_ref().map(|credits| {
+                let loses = spec.faults.loses();
+                credit_settings(credits, spec.switch.queueing, spec.packet, classes, loses)
+            }),
             buffer: spec.switch.buffer.get(),
             most_at_port: spec.switch.overflow.most_at_port(),
             lossy: spec.switch.overflow.pool(),

@@ -99,18 +99,23 @@ fn a_watchdog_is_refused_where_nothing_is_sent_twice() {
 }
 
 #[test]
-fn credits_that_come_back_at_once_and_routes_that_cannot_be_computed_again_do_not_go_with_lost_packets() {
+fn links_fail_under_every_flow_control_and_queueing_but_a_crossbar_and_routes_that_stay_are_named() {
     let down = "kind = \"link-down\"\nlink = [\"leaf0\", \"spine0\"]\nat = \"1us\"";
     let credits = ["switch.flow-control=credits", "switch.queueing=voq", "switch.credits.buffer=1MB"];
     let at_once = [&credits[..], &["switch.credits.returned=at-once"]].concat();
-    says(
-        &report(&fault(down), &at_once),
-        &["needs updates of credits in periods", "returned = \"periodic\""],
+    for set in [&credits[..], &at_once, &["switch.flow-control=pfc", "switch.queueing=input"]] {
+        valid(&fault(down), set);
+    }
+    let crossbar = ["switch.flow-control=pfc", "switch.queueing=combined"];
+    says(&report(&fault(down), &crossbar), &["choose the way of a packet when it comes in", "\"input\""]);
+    let stay = "kind = \"link-down\"\nlink = [\"sw0.0\", \"sw0.1\"]\nat = \"1us\"";
+    let text = fault(stay).replace(
+        "topology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts-per-leaf = 2, rate = \"100Gbps\", delay = \"1us\", routing = \"ecmp\" }",
+        "topology = { kind = \"mesh\", sizes = [2, 2], rate = \"100Gbps\", delay = \"1us\" }",
     );
-    valid(&fault(down), &credits);
     says(
-        &report(&fault(down), &["switch.flow-control=pfc", "switch.queueing=input"]),
-        &["flushes egress queues"],
+        &valid(&text, &[]).caveats().said(),
+        &["the routes of topology.routing = \"dimension-order\" are not computed again"],
     );
 }
 

@@ -79,6 +79,10 @@ impl Unit {
     }
 }
 
+/// Data of four lanes of 8b/10b in the longest time between two updates that the InfiniBand specification allows, 65 536 symbol times:
+/// 32 bits in each.
+pub const LONGEST_PERIOD: Bytes = Bytes::new(65_536 * 4);
+
 /// When the downstream side tells what has become free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CreditReturn {

@@ -12,7 +12,7 @@ mod two_pools;
 mod wide;
 
 pub use bands::{Band, Bands, Strays};
-pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, Unit};
+pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, LONGEST_PERIOD, Unit};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, RESPONSE, Term, headroom, headroom_hpcc};
 pub use lossy_pool::LossyPool;

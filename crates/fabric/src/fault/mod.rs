@@ -15,7 +15,9 @@
 //! - Packets that wait for the port are flushed, and those that come for it are dropped until the switch knows a way round.
 //! - Credits begin anew when it is up again: both ends tell what is free in their buffers before the other one may send.
 //! - PFC starts anew at both ends: gates open, and PAUSEs that were sent are forgotten. What came in by the port before stays in its
-//!   account until it has left the switch.
+//!   account until it has left the switch. What finds no room behind it is dropped: `link/overrun.rs`.
+//! - A host that stops takes in nothing. Its link is up, and goes on: under credits it tells what is free in its buffer, from which all that
+//!   comes is discarded; a PAUSE of the host is renewed no more, and ends after the longest time that one can last.
 pub(crate) mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +32,7 @@ use crate::ctx::Ctx;
 use crate::fault::wire::{Loss, Wire};
 use crate::link::failures::FaultState;
 use crate::link::ports::{Ports, Purpose};
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::record::{FaultEvent, FaultKind, FaultRecord};
 use crate::spec::{Change, FaultChange, FaultSpec, Spec, WatchdogAction};
 use crate::switch::forwarding::detour::Tables;
@@ -182,6 +184,8 @@ impl Ports {
             }
             if packet.time < end && !packet.is_flow_control() {
                 self.count_spared(packet.port);
+            } else if packet.time < end && packet.kind == Kind::Credit {
+                self.update_comes(packet);
             }
             if let Some(kept) = &mut kept {
                 kept.push(*packet);
@@ -199,6 +203,7 @@ impl Ports {
         } else {
             self.count_lost_on_wire(packet.port, reason);
             self.lose(packet, packet.port, reason, fault, &mut cx.at(time));
+            self.lost_credit(packet, reason);
         }
         true
     }

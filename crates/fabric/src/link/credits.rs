@@ -10,20 +10,28 @@ use std::collections::VecDeque;
 use backwater_control::CodePoint;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{
-    CreditPool, CreditReceiver, CreditReturn, CreditSender, Unit, feasibility,
+    CreditPool, CreditReceiver, CreditReturn, CreditSender, LONGEST_PERIOD, Unit, feasibility,
 };
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::ctx::Ctx;
-use crate::link::ports::{Ports, Purpose};
+use crate::link::ports::{NIC, Ports, Purpose};
 use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
 use crate::world::{CreditSettings, World};
 
 /// Purposes of the random streams of phases and lost updates; entity: node << 16 | port.
 const PHASE: u64 = 0xc3ed;
 const LOSS: u64 = 0x1057;
+
+/// In the argument of a timer: the update is one of those that are sent regularly beside those that go at once.
+const REPEATED: u32 = 1 << 8;
+
+/// In the argument of a timer of a host that has stopped: its link discards a packet of so many units.
+pub(crate) const DISCARDED: u32 = 1 << 9;
+const UNITS: u32 = 10;
 
 /// Both directions of a link in one class: what this end may send, what it has received.
 #[derive(Clone, Debug)]
@@ -412,6 +420,15 @@ impl Ports {
 
     /// The first updates, if they are sent whatever happens.
     pub(crate) fn arm_credits(&mut self, world: &World) {
+        if self.owned_credits().settings.repeated {
+            for port in 0..self.egress.len() as u16 {
+                for class in 0..world.classes.count {
+                    if self.owned_credits().govern(class) {
+                        self.repeat_at(port, class, 0);
+                    }
+                }
+            }
+        }
         if self.owned_credits().settings.unchanged {
             for port in 0..self.egress.len() as u16 {
                 for class in 0..world.classes.count {
@@ -442,9 +459,81 @@ impl Ports {
         }
     }
 
+    /// The next of the updates that are sent regularly beside those that go at once.
+    fn repeat_at(&mut self, port: u16, class: u8, now: u64) {
+        let period = self.egress[usize::from(port)].rate().serialize(LONGEST_PERIOD);
+        self.set_timer(now + period.as_ps(), port, Purpose::Credit, u32::from(class) | REPEATED);
+    }
+
+    /// A packet has been lost on its way here. For what a stopped host does not take in its link gives credits back; what a link has lost
+    /// the other end tells of in its next update.
+    #[cold]
+    pub(crate) fn lost_credit(&mut self, packet: &Packet, reason: DropReason) {
+        let (port, class) = (packet.port, packet.class);
+        let units = self.credits_of(class, packet.size);
+        match reason {
+            _ if units == 0 => {}
+            // Arrivals of a window are looked at together; what follows from one happens at its instant.
+            DropReason::DeadNode => {
+                let argument = u32::from(class) | DISCARDED | units << UNITS;
+                self.set_timer(packet.time, NIC, Purpose::Stopped, argument);
+            }
+            // They begin anew when it is up again.
+            DropReason::LinkDown => {}
+            _ => self.faults_mut().spent_in_vain(port, class),
+        }
+    }
+
+    /// A packet has come to a host that has stopped, whose link discards it.
+    pub(crate) fn discard_at_link(&mut self, argument: u32, now: u64) {
+        let class = argument as u8;
+        let at = self.at(NIC, class);
+        let receiver = &mut self.owned_credits().lanes[at].receiver;
+        receiver.on_arrival(argument >> UNITS);
+        receiver.on_freed(argument >> UNITS);
+        self.tell_though_stopped(class, now);
+    }
+
+    /// The NIC of a host that has stopped tells what is free in its buffer, as long as its link is up.
+    pub(crate) fn tell_though_stopped(&mut self, class: u8, now: u64) {
+        let Some(credits) = self.credits.as_deref().filter(|credits| credits.govern(class)) else { return };
+        let due = credits.settings.returned.due(credits.phase[usize::from(NIC)], Time::from_ps(now));
+        if self.faults_mut().tells_though_stopped(class) {
+            self.set_timer(due.as_ps(), NIC, Purpose::Stopped, u32::from(class));
+        }
+    }
+
+    /// It does so now. The port is shut to all else.
+    pub(crate) fn update_though_stopped<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+        self.egress[usize::from(NIC)].credit_due |= 1 << class;
+        while self.egress[usize::from(NIC)].owes_credit() {
+            let now = cx.now.max(self.faults_mut().free_though_stopped());
+            self.transmit_credit(NIC, &mut cx.at(now));
+            let free = self.egress[usize::from(NIC)].busy_until;
+            self.egress[usize::from(NIC)].shut();
+            self.faults_mut().updated_though_stopped(class, free);
+        }
+    }
+
+    /// An update comes to a node at which packets are lost. If the other end has spent credits for some, it tells so, and this end what is
+    /// free then.
+    pub(crate) fn update_comes(&mut self, update: &Packet) {
+        let (port, class) = (update.port, update.class);
+        if self.faults_mut().forget_spent(port, class) {
+            let credits = self.owned_credits();
+            let change = Time::from_ps(update.time + 1);
+            let due = credits.settings.returned.due(credits.phase[usize::from(port)], change);
+            self.set_timer(due.as_ps(), port, Purpose::Credit, u32::from(class));
+        }
+    }
+
     /// The timer of an update fired: it is to be sent as soon as the wire is free.
-    pub(crate) fn credit_timer(&mut self, port: u16, class: u8, now: u64) {
+    pub(crate) fn credit_timer(&mut self, port: u16, argument: u32, now: u64) {
+        let class = argument as u8;
         self.egress[port as usize].credit_due |= 1 << class;
+        if argument & REPEATED != 0 {
+            return self.repeat_at(port, class, now);
+        }
         let at = self.at(port, class);
         let credits = self.owned_credits();
         credits.lanes[at].armed = false;

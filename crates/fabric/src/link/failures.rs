@@ -71,6 +71,11 @@ pub(crate) struct FaultState {
     storm: u8,
     /// It has stopped.
     stopped: bool,
+    /// Classes of which its link is to tell all the same what is free, and when its wire is.
+    stopped_tells: u8,
+    stopped_free: u64,
+    /// Ports and classes by which packets were lost that have spent credits, since the last update of the other end.
+    spent: BTreeSet<(u16, u8)>,
     costs: BTreeMap<(u16, u16), Cost>,
     /// Ingress ports and classes that may come to hold more than there is room for, and why: see `link/overrun.rs`.
     overruns: BTreeMap<(u16, u8), Overrun>,
@@ -122,6 +127,33 @@ impl FaultState {
 
     pub(crate) const fn stop(&mut self) {
         self.stopped = true;
+    }
+
+    /// The link of a host that has stopped has something to tell of a class; false if it was known.
+    pub(super) const fn tells_though_stopped(&mut self, class: u8) -> bool {
+        let new = self.stopped_tells & (1 << class) == 0;
+        self.stopped_tells |= 1 << class;
+        new
+    }
+
+    /// It has told so, and its wire is free from then on.
+    pub(super) const fn updated_though_stopped(&mut self, class: u8, free: u64) {
+        self.stopped_tells &= !(1 << class);
+        self.stopped_free = free;
+    }
+
+    pub(super) const fn free_though_stopped(&self) -> u64 {
+        self.stopped_free
+    }
+
+    /// A packet that has spent credits was lost.
+    pub(super) fn spent_in_vain(&mut self, port: u16, class: u8) {
+        self.spent.insert((port, class));
+    }
+
+    /// Whether one was since the last update.
+    pub(super) fn forget_spent(&mut self, port: u16, class: u8) -> bool {
+        self.spent.remove(&(port, class))
     }
 
     /// Classes for which the NIC sends PAUSE without end.

@@ -19,6 +19,13 @@ use crate::packet::{Kind, Packet};
 use crate::record::NO_FAULT;
 use crate::world::World;
 
+/// What [`Kind::Heed`] tells in `seq`: PAUSE closes the gate no more.
+pub(super) const UNHEEDED: u32 = 0;
+/// It does again.
+pub(super) const HEEDED: u32 = 1;
+/// The host at this end has stopped, and renews its PAUSE no more.
+pub(crate) const RAN_OUT: u32 = 2;
+
 /// Why an ingress port and class may come to hold more than there is room for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Overrun {
@@ -47,7 +54,7 @@ impl Ports {
     /// The watchdog at the other end tells whether PAUSE closes its gate.
     pub(crate) fn hear_heed(&mut self, frame: &Packet) {
         let overruns = self.faults_mut().overruns_mut();
-        let unheeded = frame.seq == 0;
+        let unheeded = frame.seq == UNHEEDED;
         let new = Overrun { fault: NO_FAULT, unheeded };
         overruns.entry((frame.port, frame.class)).or_insert(new).unheeded = unheeded;
     }
@@ -73,17 +80,11 @@ impl Ports {
         headroom(egress.rate(), delay, mtu, frame, Span::ZERO).with_crossing().get()
     }
 
-    /// A watchdog tells the other end whether PAUSE closes its gate.
-    pub(super) fn tell_heed<P: Post<Packet>>(
-        &mut self,
-        port: u16,
-        class: u8,
-        heeds: bool,
-        cx: &mut Ctx<'_, P>,
-    ) {
+    /// Tells the other end of a link what has become of PAUSE in a class.
+    pub(crate) fn tell_heed<P: Post<Packet>>(&self, port: u16, class: u8, what: u32, cx: &mut Ctx<'_, P>) {
         let egress = self.egress(port);
         let (time, peer_port) = (cx.now + egress.until_known(0, true), egress.peer_port());
-        let frame = Packet { kind: Kind::Heed, class, seq: u32::from(heeds), ..Packet::NONE };
+        let frame = Packet { kind: Kind::Heed, class, seq: what, ..Packet::NONE };
         cx.post.send(egress.place(), time, &frame, |copy| {
             copy.time = time;
             copy.port = peer_port;

@@ -137,6 +137,8 @@ pub(crate) enum Purpose {
     Fault,
     /// A NIC that sends PAUSE without end sends the next one.
     Storm,
+    /// The link of a host that has stopped has something to do.
+    Stopped,
     /// A switch looks whether a PAUSE ends; argument: class.
     Watchdog,
     /// A queue pair may have waited too long for an ACK; argument: sender slot.

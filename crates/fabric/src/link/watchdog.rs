@@ -10,6 +10,7 @@ use backwater_engine::Post;
 use backwater_units::{Span, Time};
 
 use crate::ctx::Ctx;
+use crate::link::overrun::{HEEDED, UNHEEDED};
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::Packet;
 use crate::record::{FaultEvent, NO_FAULT};
@@ -83,14 +84,14 @@ impl Ports {
                 gate.last_pause = now;
                 self.note_fault(NO_FAULT, FaultEvent::Triggered, Some(port), cx);
                 if action == WatchdogAction::Forward {
-                    self.tell_heed(port, class, false, cx);
+                    self.tell_heed(port, class, UNHEEDED, cx);
                 }
             }
             StormChange::Ends => {
                 watched.disarm();
                 self.note_fault(NO_FAULT, FaultEvent::Restored, Some(port), cx);
                 if action == WatchdogAction::Forward {
-                    self.tell_heed(port, class, true, cx);
+                    self.tell_heed(port, class, HEEDED, cx);
                 }
                 return (change, action);
             }

@@ -4,6 +4,8 @@ use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
+use crate::link::credits::DISCARDED;
+use crate::link::overrun::RAN_OUT;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
 use crate::nic::receive_queue::DRAIN;
@@ -13,6 +15,9 @@ use crate::spec::{Change, WatchdogAction};
 
 /// The longest PAUSE: a NIC that does not stop sends the next one at half of it.
 const QUANTA: u16 = u16::MAX;
+
+/// In the argument of a timer: PAUSEs of the classes beside it have run out.
+const PAUSED: u32 = 1 << 8;
 
 impl Host {
     /// The timetable has something for now.
@@ -25,12 +30,14 @@ impl Host {
                     FaultEvent::Down
                 }
                 Change::Stop => {
-                    self.ports.faults_mut().stop();
-                    self.link_down(change.fault, cx);
+                    self.stop(change.fault, cx);
                     FaultEvent::Stopped
                 }
                 Change::Up(_) => {
-                    if !self.ports.faults_mut().has_stopped() {
+                    if self.ports.faults_mut().has_stopped() {
+                        self.ports.restart_credits(NIC, cx.now);
+                        self.tell_though_stopped(cx);
+                    } else {
                         self.ports.open_link(NIC, cx.now);
                     }
                     FaultEvent::Up
@@ -47,7 +54,8 @@ impl Host {
                 Change::Calm(_) => {
                     let classes = self.ports.faults_mut().storm();
                     self.ports.faults_mut().set_storm(0);
-                    self.ports.egress_mut(NIC).owe_pfc(0, classes);
+                    let released = classes & !self.paused_by_queue();
+                    self.ports.egress_mut(NIC).owe_pfc(0, released);
                     FaultEvent::Calm
                 }
                 Change::Avoid(_) | Change::Admit(_) | Change::Routes(_) => {
@@ -60,9 +68,45 @@ impl Host {
         self.send_next(cx);
     }
 
+    /// The host takes in nothing and sends nothing from now on.
+    fn stop<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
+        let paused = self.ports.faults_mut().storm() | self.paused_by_queue();
+        self.ports.faults_mut().stop();
+        self.ports.faults_mut().set_storm(0);
+        self.link_down(fault, cx);
+        self.lose_received(fault, cx);
+        self.tell_though_stopped(cx);
+        if paused != 0 && cx.world.pfc.form.pause().is_none() {
+            // It stood for PAUSEs that are renewed.
+            let lasts = quanta_span(self.ports.egress(NIC).rate(), QUANTA);
+            self.ports.set_timer(cx.now + lasts.as_ps(), NIC, Purpose::Stopped, PAUSED | u32::from(paused));
+        }
+    }
+
+    fn tell_though_stopped<P: Post<Packet>>(&mut self, cx: &Ctx<'_, P>) {
+        for class in 0..cx.world.classes.count {
+            self.ports.tell_though_stopped(class, cx.now);
+        }
+    }
+
+    /// What the link of a host that has stopped still does.
+    #[cold]
+    pub(super) fn stopped_link<P: Post<Packet>>(&mut self, argument: u32, cx: &mut Ctx<'_, P>) {
+        if argument & DISCARDED != 0 {
+            return self.ports.discard_at_link(argument, cx.now);
+        }
+        if argument & PAUSED == 0 {
+            return self.ports.update_though_stopped(argument as u8, cx);
+        }
+        for class in (0..cx.world.classes.count).filter(|class| argument & (1 << class) != 0) {
+            self.ports.tell_heed(NIC, class, RAN_OUT, cx);
+        }
+    }
+
     /// Frames that wait in its queues are lost; queue pairs keep what they have.
     fn link_down<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
         self.ports.shut_link(NIC, fault, cx);
+        self.forget_own_pauses(fault, cx);
         for class in 0..cx.world.classes.count {
             self.flush(class, DropReason::LinkDown, fault, cx);
         }

@@ -170,7 +170,7 @@ impl Node for Host {
             }
             Kind::Heed => {
                 self.ports.note_link_frame();
-                self.hear_heed(packet);
+                self.hear_heed(packet, cx);
             }
             _ => self.on_frame(packet, cx),
         }
@@ -205,7 +205,7 @@ impl Node for Host {
             Purpose::Cnp => self.cnp_made(cx),
             Purpose::Start => self.start(cx),
             Purpose::Credit => {
-                self.ports.credit_timer(NIC, timer.argument as u8, timer.time);
+                self.ports.credit_timer(NIC, timer.argument, timer.time);
                 self.send_next(cx);
             }
             Purpose::Step => self.carry_out(timer.argument, cx),
@@ -218,6 +218,7 @@ impl Node for Host {
             }
             Purpose::Fault => self.fault_due(cx),
             Purpose::Storm => self.storm(cx),
+            Purpose::Stopped => self.stopped_link(timer.argument, cx),
             Purpose::Rank => self.rank_due(timer.argument, cx),
             Purpose::Gone => self.message_gone(timer.argument, cx),
             Purpose::Local => self.local_message(timer.argument, cx),

@@ -58,10 +58,28 @@ pub(crate) trait Fabric: Sized {
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo];
 
     /// Takes a packet out of an egress queue, whatever its gate.
-    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<Packet> {
+    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8, _now: u64) -> Option<Packet> {
         let waits = !chassis.ports.queue(chassis.ports.at(out, class)).fifo().is_empty();
         waits.then(|| chassis.ports.dequeue(out, class))
     }
+
+    /// What was taken out so leaves the memory.
+    fn discarded<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        _out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        chassis.let_go(self, packet, cx);
+        if chassis.memory.is_credited(packet.class) {
+            let class = chassis.came_in(packet, cx.world);
+            chassis.ports.give_back(&Packet { class, ..*packet }, cx.now);
+        }
+    }
+
+    /// A PAUSE that was sent for an ingress port has no effect any more, by a fault.
+    fn pause_forgotten(&mut self, _chassis: &Chassis, _port: u16, _class: u8) {}
 
     /// New credits have come for a class of a port.
     fn credit<P: Post<Packet>>(
@@ -231,8 +249,22 @@ impl Fabric for SwitchFabric {
         of!(self, it => it.fifos(ports, at))
     }
 
-    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<Packet> {
-        of!(self, it => it.discard(chassis, out, class))
+    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) -> Option<Packet> {
+        of!(self, it => it.discard(chassis, out, class, now))
+    }
+
+    fn discarded<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        of!(self, it => it.discarded(chassis, packet, out, cx));
+    }
+
+    fn pause_forgotten(&mut self, chassis: &Chassis, port: u16, class: u8) {
+        of!(self, it => it.pause_forgotten(chassis, port, class));
     }
 
     fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {

@@ -3,11 +3,12 @@ use backwater_control::flow_control::{Decision, StormChange};
 use backwater_engine::Post;
 
 use crate::ctx::Ctx;
+use crate::link::overrun::RAN_OUT;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, NO_FAULT};
 use crate::spec::{Change, WatchdogAction};
 use crate::switch::Switch;
-use crate::switch::chassis::Chassis;
+use crate::switch::chassis::{Chassis, Fabric};
 
 impl Switch {
     /// The timetable has something for now.
@@ -59,6 +60,9 @@ impl Switch {
         }
         let chassis = &mut self.chassis;
         let forgotten = chassis.ports.forget_pauses(&mut chassis.memory, (port, fault), cx.now, cx.world);
+        for class in (0..cx.world.classes.count).filter(|class| forgotten & (1 << class) != 0) {
+            self.fabric.pause_forgotten(chassis, port, class);
+        }
         if let Some(roots) = &mut chassis.roots {
             for class in (0..cx.world.classes.count).filter(|class| forgotten & (1 << class) != 0) {
                 let ingress = chassis.ports.at(port, class);
@@ -80,13 +84,8 @@ impl Switch {
         fault: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        use crate::switch::chassis::Fabric;
-        while let Some(packet) = self.fabric.discard(&mut self.chassis, port, class) {
-            self.chassis.let_go(&mut self.fabric, &packet, cx);
-            if self.chassis.memory.is_credited(packet.class) {
-                let class = self.chassis.came_in(&packet, cx.world);
-                self.chassis.ports.give_back(&Packet { class, ..packet }, cx.now);
-            }
+        while let Some(packet) = self.fabric.discard(&mut self.chassis, port, class, cx.now) {
+            self.fabric.discarded(&mut self.chassis, &packet, port, cx);
             self.chassis.ports.lose(&packet, port, reason, fault, cx);
         }
     }
@@ -101,10 +100,24 @@ impl Switch {
 
     /// A watchdog upstream has opened a gate against PAUSE, or obeys again.
     #[cold]
-    pub(super) fn hear_heed<P: Post<Packet>>(&mut self, frame: &Packet, cx: &Ctx<'_, P>) {
+    pub(super) fn hear_heed<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        if frame.seq == RAN_OUT {
+            return self.pause_ran_out(frame.port, frame.class, cx);
+        }
         self.chassis.ports.hear_heed(frame);
         self.chassis.ports.is_guarded_again(&self.chassis.memory, frame.port, frame.class);
         self.install(cx);
+    }
+
+    /// The host at a port has stopped, and its last PAUSE is over.
+    fn pause_ran_out<P: Post<Packet>>(&mut self, port: u16, class: u8, cx: &mut Ctx<'_, P>) {
+        let ports = &mut self.chassis.ports;
+        ports.pause_ended(port, class, cx);
+        if ports.closed_since(port, class).is_some() {
+            ports.open_gate(port, class, true, cx);
+            self.chassis.resumed(&mut self.fabric, port, class, cx);
+            self.chassis.send_next(&mut self.fabric, port, cx);
+        }
     }
 
     /// The fault by which a packet finds no room behind its ingress port, though others may.

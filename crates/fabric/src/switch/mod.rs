@@ -87,7 +87,7 @@ impl Node for Switch {
             }
             Purpose::Poll => self.chassis.poll(&mut self.fabric, port, class, cx),
             Purpose::Credit => {
-                self.chassis.ports.credit_timer(port, class, timer.time);
+                self.chassis.ports.credit_timer(port, timer.argument, timer.time);
                 self.chassis.send_next(&mut self.fabric, port, cx);
             }
             Purpose::Fault => self.fault_due(cx),

@@ -177,15 +177,26 @@ impl Fabric for Pooled {
         self.forget(chassis, &packet, out, cx.world);
         let code = chassis.depart(out, &packet, cx);
         chassis.ports.transmit(out, &packet, code, cx);
-        if cx.world.lossless & (1 << class) != 0
-            && self.decide(chassis.ports.at(packet.port, class), false, cx.now) == Decision::Resume
-        {
-            self.tell(chassis, (packet.port, class), Decision::Resume, cx);
-        }
+        self.may_resume(chassis, &packet, cx);
     }
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
         std::slice::from_ref(ports.queue(at).fifo())
+    }
+
+    fn discarded<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.forget(chassis, packet, out, cx.world);
+        self.may_resume(chassis, packet, cx);
+    }
+
+    fn pause_forgotten(&mut self, chassis: &Chassis, port: u16, class: u8) {
+        self.ingress[chassis.ports.at(port, class)].until = 0;
     }
 
     fn state_bytes(&self) -> usize {
@@ -194,6 +205,16 @@ impl Fabric for Pooled {
 }
 
 impl Pooled {
+    /// A packet has left: RESUME for where it came in?
+    fn may_resume<P: Post<Packet>>(&mut self, chassis: &mut Chassis, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let (port, class) = (packet.port, packet.class);
+        if cx.world.lossless & (1 << class) != 0
+            && self.decide(chassis.ports.at(port, class), false, cx.now) == Decision::Resume
+        {
+            self.tell(chassis, (port, class), Decision::Resume, cx);
+        }
+    }
+
     /// A packet has left its queue.
     fn forget(&mut self, chassis: &mut Chassis, packet: &Packet, out: u16, world: &World) {
         let (class, at) = (packet.class, chassis.ports.at(packet.port, packet.class));

@@ -18,6 +18,8 @@ pub(crate) struct CreditSettings {
     pub(crate) least: u32,
     pub(crate) frame: u16,
     pub(crate) unchanged: bool,
+    /// Updates that go at once are sent regularly, too, so that what lost packets have spent comes back.
+    pub(crate) repeated: bool,
     pub(crate) loss_ppm: u32,
     /// Classes under credits (never class 0).
     pub(crate) classes: u8,
@@ -65,6 +67,7 @@ pub(super) fn credit_settings(
     queueing: Queueing,
     packet: PacketSpec,
     classes: Classes,
+    loses: bool,
 ) -> CreditSettings {
     CreditSettings {
         returned: credits.returned,
@@ -78,6 +81,7 @@ pub(super) fn credit_settings(
         frame: credits.frame.get() as u16,
         // What is returned at once has no period in which to repeat it.
         unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),
+        repeated: loses && credits.returned == CreditReturn::AtOnce,
         loss_ppm: credits.loss_ppm,
         classes: classes.to_classes(credits.priorities) & !1,
     }

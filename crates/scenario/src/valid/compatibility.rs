@@ -6,12 +6,12 @@ use super::cc::below;
 use super::combined::is_combined;
 use super::flows::PRIORITY;
 use super::idle::is;
-use super::{host, is_put, overflow, reliability};
+use super::{is_put, overflow, reliability};
 use crate::document::{Step, at};
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt,
-    MarkBasis, OnOverflow, OnStorm, Queueing, ReliabilityKind, Returned, Routing, Settings, Switching,
-    ThresholdKind, ThrottleKind, Traffic, Workload,
+    MarkBasis, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
+    ThrottleKind, Traffic, Workload,
 };
 
 /// Two choices of a scenario.
@@ -242,10 +242,13 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "pfc", "watchdog", "action"],
-        both: |it| under_pfc(it) && it.switch.pfc.watchdog.action != OnStorm::None && !has_egress_queues(it),
-        message: |_| "the watchdog looks after egress queues, which these switches do not have".to_owned(),
+        both: |it| under_pfc(it) && it.switch.pfc.watchdog.action != OnStorm::None && is_combined(it),
+        message: |_| {
+            "the watchdog drops what comes for an egress port, and a crossbar has its packets at ingress ports"
+                .to_owned()
+        },
         label: "not with these queues",
-        help: "write switch.queueing = \"output\", \"voq\" or \"oldest-first\", or action = \"none\"",
+        help: "write switch.queueing = \"output\", \"voq\", \"oldest-first\" or \"input\", or action = \"none\"",
     },
     Clash {
         at: &["switch", "pfc", "watchdog", "action"],
@@ -278,49 +281,17 @@ struct FaultClash {
 
 const FAULT_CLASHES: &[FaultClash] = &[
     FaultClash {
-        both: |it, fault| fault.downs() && !has_egress_queues(it),
-        message: |_| "flushes egress queues, which these switches do not have".to_owned(),
-        help: "write switch.queueing = \"output\", \"voq\" or \"oldest-first\"",
-    },
-    FaultClash {
-        both: |it, fault| fault.downs() && !matches!(it.topology.routes_by(), Routing::Ecmp | Routing::DModK),
-        message: |_| "needs routes that can be computed again".to_owned(),
-        help: "write topology.routing = \"ecmp\" or \"d-mod-k\"",
-    },
-    FaultClash {
-        both: |it, fault| matches!(fault, Fault::HostStop { .. }) && under_credits(it),
-        message: |_| "needs links without credits: a host that is gone gives none back".to_owned(),
-        help: "write switch.flow-control = \"pfc\" or \"none\"",
-    },
-    FaultClash {
-        both: |it, fault| {
-            let at_once = it.switch.credits.returned == Returned::AtOnce;
-            fault.loses() && !matches!(fault, Fault::HostStop { .. }) && under_credits(it) && at_once
-        },
+        both: |it, fault| fault.downs() && is_combined(it),
         message: |_| {
-            "needs updates of credits in periods, which make up for what lost packets have spent".to_owned()
+            "needs switches that choose the way of a packet when it comes in; a crossbar chooses for the first one of an ingress queue"
+                .to_owned()
         },
-        help: "write switch.credits.returned = \"periodic\", as InfiniBand has it",
-    },
-    FaultClash {
-        both: |it, fault| matches!(fault, Fault::LinkSlow { .. }) && is_combined(it),
-        message: |_| "needs switches without a crossbar that is faster than links".to_owned(),
-        help: "write switch.queueing = \"output\"",
+        help: "write switch.queueing = \"output\", \"voq\", \"oldest-first\" or \"input\"",
     },
     FaultClash {
         both: |it, fault| matches!(fault, Fault::PauseStorm { .. }) && !under_pfc(it),
         message: |_| "needs PFC: without it nobody obeys a PAUSE".to_owned(),
         help: "write switch.flow-control = \"pfc\"",
-    },
-    FaultClash {
-        both: |it, fault| {
-            let stops = matches!(fault, Fault::PauseStorm { .. } | Fault::HostStop { .. });
-            (fault.downs() || stops) && host::is_slow(it) && under_pfc(it)
-        },
-        message: |_| {
-            "does not go with slow hosts under PFC (host.drain), which send PAUSEs of their own".to_owned()
-        },
-        help: "leave host.drain and host.pattern out, or the fault",
     },
     FaultClash {
         both: |it, fault| fault.loses() && fragile(it).is_some(),
@@ -343,15 +314,6 @@ fn drops_with(settings: &Settings, choice: &str) -> String {
 
 fn under_pfc(settings: &Settings) -> bool {
     settings.switch.flow_control == FlowControl::Pfc
-}
-
-fn under_credits(settings: &Settings) -> bool {
-    settings.switch.flow_control == FlowControl::Credits
-}
-
-/// Whether packets wait in a queue of the port by which they leave.
-fn has_egress_queues(settings: &Settings) -> bool {
-    matches!(settings.switch.queueing, Queueing::Output | Queueing::Voq | Queueing::OldestFirst)
 }
 
 /// The first traffic entry that does not send again what is lost.

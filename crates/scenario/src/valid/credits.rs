@@ -1,6 +1,8 @@
 //! Credit-based flow control: buffers that hold what a link sends until its credits come back.
 use backwater_codes::Code;
-use backwater_control::flow_control::{CreditReturn, Feasibility, Unit, feasibility, longest_period};
+use backwater_control::flow_control::{
+    CreditReturn, Feasibility, LONGEST_PERIOD, Unit, feasibility, longest_period,
+};
 use backwater_fabric::{CreditSpec, Start};
 use backwater_topology::Network;
 use backwater_units::{Bytes, Rate, Span};
@@ -10,9 +12,6 @@ use super::{Context, mtu};
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
 use crate::settings::{CreditStart, Credits, FlowControl, Returned};
-
-/// Data of four lanes of 8b/10b in the longest period that the standard allows, 65 536 symbol times: 32 bits in each.
-const LONGEST_PERIOD: Bytes = Bytes::new(65_536 * 4);
 
 /// The rates of four lanes of 8b/10b (InfiniBand specification: SDR, DDR, QDR).
 const SIGNALLING: [Rate; 3] = [Rate::from_gbps(10), Rate::from_gbps(20), Rate::from_gbps(40)];

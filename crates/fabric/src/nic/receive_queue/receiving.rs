@@ -4,6 +4,7 @@ use backwater_engine::Post;
 
 use super::{Endpoint, Outlook};
 use crate::ctx::Ctx;
+use crate::link::overrun::RAN_OUT;
 use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
@@ -60,10 +61,49 @@ impl Host {
 
     /// A watchdog at the switch has opened a gate against the PAUSE of this host, or obeys again. Who drains at once sends none.
     #[cold]
-    pub(crate) fn hear_heed(&mut self, frame: &Packet) {
-        if let Some(endpoint) = &self.endpoint {
+    pub(crate) fn hear_heed<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        if frame.seq == RAN_OUT {
+            self.ports.pause_ended(NIC, frame.class, cx);
+            if self.ports.closed_since(NIC, frame.class).is_some() {
+                self.ports.open_gate(NIC, frame.class, true, cx);
+                self.send_next(cx);
+            }
+        } else if let Some(endpoint) = &self.endpoint {
             self.ports.hear_heed(frame);
             self.ports.is_guarded_again(&endpoint.memory, NIC, frame.class);
+        }
+    }
+
+    /// Classes for which the receive queue has a PAUSE outstanding.
+    pub(crate) fn paused_by_queue(&self) -> u8 {
+        let Some(endpoint) = &self.endpoint else { return 0 };
+        let paused = |class: &u8| endpoint.memory.account(usize::from(*class)).is_outstanding();
+        (0..self.ports.classes() as u8).filter(paused).fold(0, |set, class| set | 1 << class)
+    }
+
+    /// The link goes down: PAUSEs that were sent have no effect any more.
+    pub(crate) fn forget_own_pauses<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
+        self.turn_sums(cx);
+        let Some(endpoint) = &mut self.endpoint else { return };
+        let forgotten = self.ports.forget_pauses(&mut endpoint.memory, (NIC, fault), cx.now, cx.world);
+        if let Some(sums) = &mut endpoint.sums {
+            for class in (0..cx.world.classes.count).filter(|class| forgotten & (1 << class) != 0) {
+                sums.holds(class, cx.now, cx.now);
+            }
+        }
+    }
+
+    /// The host has stopped: what waits in its receive queue is lost.
+    pub(crate) fn lose_received<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
+        self.turn_sums(cx);
+        while let Some(endpoint) = &mut self.endpoint
+            && endpoint.packets > 0
+        {
+            let packet = endpoint.take();
+            if self.ports.has_credits() {
+                self.ports.give_back(&packet, cx.now);
+            }
+            self.ports.lose(&packet, NIC, DropReason::DeadNode, fault, cx);
         }
     }
 
@@ -215,6 +255,11 @@ impl Host {
         }
         let endpoint = slow(&mut self.endpoint);
         self.ports.announce(&mut endpoint.memory, NIC, class, decision, cx.now, cx.world);
+        if self.ports.storms() {
+            // Who sends PAUSE without end sends no RESUME.
+            let storm = self.ports.faults_mut().storm();
+            self.ports.egress_mut(NIC).owe_pfc(storm & (1 << class), 0);
+        }
         if let Some(sums) = &mut endpoint.sums {
             let pause = cx.world.pfc.form.pause();
             match decision {

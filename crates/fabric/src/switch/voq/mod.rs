@@ -430,10 +430,10 @@ impl<O: Order> Fabric for Voq<O> {
         self.voqs.fifos(at)
     }
 
-    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8) -> Option<Packet> {
+    fn discard(&mut self, chassis: &mut Chassis, out: u16, class: u8, now: u64) -> Option<Packet> {
         let at = chassis.ports.at(out, class);
         let lane = self.voqs.fifos(at).iter().position(|fifo| !fifo.is_empty())?;
-        let packet = self.order.pop(&mut self.voqs, &mut chassis.ports, at, lane);
+        let packet = self.order.take_out(&mut self.voqs, &mut chassis.ports, (at, lane), now);
         if self.voqs.is_empty(at) {
             chassis.ports.egress_mut(out).clear_waiting(class);
         }

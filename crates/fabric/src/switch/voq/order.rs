@@ -52,6 +52,17 @@ pub(crate) trait Order: Clone {
         voqs.pop(ports.pool_mut(), at, lane)
     }
 
+    /// Takes out the first packet of a queue, though it may not be its turn.
+    fn take_out(
+        &mut self,
+        voqs: &mut Voqs,
+        ports: &mut Ports,
+        (at, lane): (usize, usize),
+        _now: u64,
+    ) -> Packet {
+        self.pop(voqs, ports, at, lane)
+    }
+
     /// When the first packet of a queue entered the network, if that decides.
     #[inline]
     fn injected(&self, _queue: Fifo) -> Option<u32> {
@@ -235,6 +246,29 @@ impl Order for InputFifos {
         self.order[lane].pop_front();
         let packet = voqs.pop(ports.pool_mut(), at, lane);
         voqs.hide(at, lane);
+        packet
+    }
+
+    /// What stands in the midst of a FIFO is taken out of it. If it was the first one that could be chosen, the next one is shown.
+    fn take_out(
+        &mut self,
+        voqs: &mut Voqs,
+        ports: &mut Ports,
+        (at, lane): (usize, usize),
+        now: u64,
+    ) -> Packet {
+        self.settle(ports, at, now, now);
+        let nth = self.order[lane].iter().position(|of| *of as usize == at).expect("it stands in its FIFO");
+        self.order[lane].remove(nth);
+        let shown = voqs.is_shown(at, lane);
+        let packet = voqs.pop(ports.pool_mut(), at, lane);
+        if nth == 0 && shown {
+            voqs.hide(at, lane);
+            self.free_at[lane] = self.free_at[lane].max(now);
+            if !self.order[lane].is_empty() {
+                self.look_again(ports, lane);
+            }
+        }
         packet
     }
 

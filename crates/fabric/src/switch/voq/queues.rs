@@ -63,6 +63,11 @@ impl Voqs {
         self.waiting[at * self.words + lane / 64] &= !(1 << (lane % 64));
     }
 
+    /// Whether a queue is among those with packets.
+    pub(crate) fn is_shown(&self, at: usize, lane: usize) -> bool {
+        self.waiting[at * self.words + lane / 64] & (1 << (lane % 64)) != 0
+    }
+
     /// Takes the first packet of a queue that is not empty; its ingress port has had its turn.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &mut Pool, at: usize, lane: usize) -> Packet {

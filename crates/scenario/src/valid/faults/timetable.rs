@@ -7,6 +7,7 @@
 //! ```
 use std::collections::{BTreeMap, BTreeSet};
 
+use backwater_codes::Code;
 use backwater_fabric::{Change, FaultChange};
 use backwater_topology::{Network, Routes, Routing};
 use backwater_units::{Rate, Span, Time};
@@ -16,6 +17,7 @@ use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings;
 use crate::valid::Context;
+use crate::valid::idle::is;
 
 /// The most memory that tables of forwarding take in all versions.
 const MOST_BYTES: usize = 2 << 30;
@@ -216,7 +218,17 @@ fn reroute(
     let converge = context.settings.fault_handling.converge.0;
     let routing = match context.settings.topology.routes_by() {
         settings::Routing::DModK => Routing::DModK,
-        _ => Routing::Ecmp,
+        settings::Routing::Ecmp => Routing::Ecmp,
+        other => {
+            if !notices.is_empty() {
+                let message = format!(
+                    "links fail, and {} are not computed again: what has no other way is lost until they are up",
+                    is("the routes of topology.routing", other)
+                );
+                context.caveat(Code::RoutesStay, "fault", message);
+            }
+            return Vec::new();
+        }
     };
     let end = context.settings.run.until.map_or(Time::MAX, |end| Time::ZERO + end.0);
     let switches: Vec<u32> =

@@ -18,7 +18,7 @@ FUZZ_SECONDS ?= 20
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 
 # Every target with a line of help, and those that only others call, are no files.
-.PHONY: test-rust test-python $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' Makefile)
+.PHONY: test-rust test-python test-page test-pages $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' Makefile)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
@@ -77,11 +77,17 @@ extensions: $(STAMPS)/core $(STAMPS)/test ## apply the stored extensions, build 
 viewer: $(STAMPS)/node ## build the page of `backwater view` into the Python package; needs node 20
 	cd viewer && npm run --silent build && cp dist/index.html ../python/backwater/view/page.html
 
-test-viewer: $(STAMPS)/core $(STAMPS)/node ## types and tests of the page, in Chromium too, and whether the one kept is this one; needs node 20
+test-viewer: test-page test-pages ## types and tests of the page, in Chromium too, and whether the one kept is this one; needs node 20
+
+test-page: $(STAMPS)/core $(STAMPS)/node # frames are counted there: nothing else should be running
 	viewer/install.sh --browser
 	cd viewer && npm run --silent check && npm run --silent test && npm run --silent build
 	@cmp viewer/dist/index.html python/backwater/view/page.html || { echo "the page is not that of viewer/src: make viewer" >&2; exit 1; }
-	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser
+	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser -- page.test
+
+test-pages: $(STAMPS)/core $(STAMPS)/node
+	viewer/install.sh --browser
+	cd viewer && PYTHON=$(CURDIR)/$(BIN)/python npm run --silent test:browser -- scenarios.test
 
 measure-viewer: $(STAMPS)/core $(STAMPS)/node ## how fast the page opens and plays at 64, 1024 and 8192 hosts, in Chromium
 	viewer/install.sh --browser

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from backwater import Results
 
 #: Draws of a plain run of the tests, the first of them, and seconds at most: a busy machine makes fewer.
-_DRAWS, _FIRST, _LONGEST = 40, 20_261_123, 75
+_DRAWS, _FIRST, _LONGEST = 20, 20_261_123, 40
 #: Of so many draws one is opened in Chromium, where there is one.
 _OPENED = 20
 #: At most this share of the draws may be refused by validation: they are to be valid as they are made.

@@ -7,6 +7,7 @@ import { every, scenarios } from "./pages";
 const SHORT: Record<string, string[]> = {
   "custom/dcqcn.toml": ["traffic.incast.size=1MB"],
   "gpcnet.toml": ["run.until=50us"],
+  "irn.toml": ["run.until=500us"],
   "isolation-and-tcd-one-tree.toml": ["run.until=300us"],
   "isolation-and-tcd.toml": ["run.until=300us"],
   "isolation.toml": ["run.until=200us"],

@@ -49,14 +49,14 @@ report: build ## judge the papers at their own size, from a committed tree, vary
 
 test: test-rust test-dataplane test-python ## run every test
 
-prepare: $(STAMPS)/test $(STAMPS)/node $(STAMPS)/gungraun ## install what the checks need besides: packages of Python and of the page, tools of cargo
+prepare: $(STAMPS)/test $(STAMPS)/node ## install what the checks need besides: packages of Python and of the page, tools of cargo
 
 build-tests: $(STAMPS)/dev ## compile the tests in Rust, and run none
 	cargo test --workspace --locked --no-run
 
 test-rust: $(STAMPS)/dev
 	cargo test --workspace --locked
-	cargo test --release --locked -p backwater-benches --test fixed # the same digests as in the dev profile
+	cargo test $(SHARED) --test fixed # the same digests as in the dev profile
 
 # The tests of a file stay together: they share the runs that they look at. Open MPI is installed where it may be; where it cannot, the
 # tests that need it are skipped, unless MPI=required.
@@ -140,11 +140,13 @@ bench-throughput: ## packet-hops per CPU-second: in windows, without batching, o
 	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- k8 --losses $$repeat --marks $$marks || exit; \
 	done; done
 
-bench-instructions: $(STAMPS)/gungraun ## instructions per packet-hop against their references; needs valgrind
+# The package is named so that cargo compiles all as it does for that, and once.
+SHARED := --release --locked -p backwater-py -p backwater-benches --no-default-features
+
+bench-instructions: $(STAMPS)/dev ## instructions per packet-hop against their references; needs valgrind
 	@command -v valgrind >/dev/null || { echo "make bench-instructions needs valgrind (apt-get install valgrind)" >&2; exit 2; }
-	GUNGRAUN_RUNNER=$(CURDIR)/$(VENV)/cargo/bin/gungraun-runner \
-	  cargo bench --locked -p backwater-benches --bench instructions -- --output-format=json \
-	  | cargo run --release --locked --quiet -p backwater-benches --bin instruction-gate
+	cargo build $(SHARED) --bin instructions
+	target/release/instructions
 
 # No sanitizer in Rust: what these targets read is read by safe code. The unsafe code is that of crates/capi, which is fuzzed together with
 # the parsers in C, and built with AddressSanitizer there (dataplane/fuzz.sh). Inputs that broke a target are kept in fuzz/artifacts; what was
@@ -226,13 +228,6 @@ $(STAMPS)/zig: packaging/zig.lock $(STAMPS)/dev
 $(STAMPS)/node: viewer/package-lock.json | $(BIN)/python
 	viewer/install.sh
 	cd viewer && npm ci --silent --no-audit --no-fund
-	@mkdir -p $(STAMPS) && touch $@
-
-# Cargo's other tools come as wheels. The runner must be of the version that the benchmarks link. In a debug build, which is quicker to
-# make: the runner is not what takes the time.
-$(STAMPS)/gungraun: benches/Cargo.toml | $(BIN)/python
-	CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --debug --locked --root $(VENV)/cargo \
-	  gungraun-runner --version "$$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/Cargo.toml)"
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/dev pyproject.toml $(RUST_SOURCES)

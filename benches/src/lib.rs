@@ -66,6 +66,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             payload_windows: false,
             reliable: None,
         }],
+        idle: Vec::new(),
         pair_of: Vec::new(),
         puts: Vec::new(),
         put_of: Vec::new(),

@@ -67,14 +67,14 @@ fn shorter(spec: Spec, kind: Kind, until: Option<Time>, now: Time) -> [Fingerpri
 const MIDDLE: u64 = 9_000_000_000;
 
 /// At which picoseconds the steps of a run that takes `now` end: a few that are long, and a few that are short.
-fn ends_of_steps(seed: u64, now: Time) -> Vec<Time> {
+fn ends_of_steps(seed: u64, now: Time) -> Vec<(Time, Vec<Flow>)> {
     let draw = |i: u64| mix(seed, 0x57e9, i);
     let long = (0..draw(0) % 12).map(|i| draw(1 + i) % (now.as_ps() + 1));
     let mut ends: Vec<u64> = long.collect();
     let first = ends.first().copied().unwrap_or(0);
     ends.extend((0..draw(20) % 12).map(|i| first + draw(21 + i) % (3_000_000 >> (i % 12))));
     ends.sort_unstable();
-    ends.into_iter().map(Time::from_ps).collect()
+    ends.into_iter().map(|end| (Time::from_ps(end), Vec::new())).collect()
 }
 
 /// In what a run that was copied, or its copy, in short windows, or one in steps, differs from `reference`, if in anything. With the

@@ -5,6 +5,7 @@ mod combined_draws;
 mod draws;
 mod fingerprint;
 mod fixed;
+mod injected;
 mod jobs;
 mod lanes;
 mod loaded;

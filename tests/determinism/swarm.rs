@@ -147,7 +147,7 @@ impl Case {
         flows
     }
 
-    fn spec(&self) -> Spec {
+    pub(crate) fn spec(&self) -> Spec {
         let network = self.network();
         let flows = self.flows(network.hosts().len() as u32);
         let mut spec = ideal(network, flows);
@@ -242,7 +242,7 @@ impl Case {
     }
 
     /// When the run ends at the latest: endless flows need an end, also because they may starve others.
-    fn until(&self) -> Option<Time> {
+    pub(crate) fn until(&self) -> Option<Time> {
         let endless = self.flows.iter().any(|flow| flow.2 == u64::MAX);
         // A Swift flow whose target is shorter than its round trip sends a packet in a thousand of them: a second of samples.
         let crawls = matches!(self.window, Some(ReactionConfig::Swift(_)));

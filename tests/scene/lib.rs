@@ -12,6 +12,7 @@ mod traffic;
 
 use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
 use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
+use backwater_traffic::Flow;
 use backwater_units::{Span, Time};
 
 pub use alone::{Hop, arrivals, cut_through, exact, whole_ns};
@@ -97,14 +98,14 @@ pub fn try_under(simulation: Simulation, control: &Control<'_>) -> Result<Outcom
     try_in_steps(simulation, control, &[])
 }
 
-/// The same in steps that end at these instants, and one to the end.
+/// The same in steps that end at these instants, at which these flows are injected, and one to the end.
 ///
 /// # Errors
 /// The invariant that broke.
 pub fn try_in_steps(
     mut simulation: Simulation,
     control: &Control<'_>,
-    ends: &[Time],
+    stops: &[(Time, Vec<Flow>)],
 ) -> Result<Outcome, Violation> {
     let mut all = Records::default();
     let mut take = |records: &Records| {
@@ -112,9 +113,11 @@ pub fn try_in_steps(
         Ok(())
     };
     let mut course = simulation.course(control.until);
-    for to in ends.iter().chain([&Time::MAX]) {
+    for (to, flows) in stops {
         simulation.step(&mut course, *to, control, &mut take)?;
+        simulation.inject(&mut course, flows);
     }
+    simulation.step(&mut course, Time::MAX, control, &mut take)?;
     let totals = simulation.finish(course, &mut take)?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());
     Ok(Outcome { totals, flows, ports, switches, records: all, simulation })

@@ -35,6 +35,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             payload_windows: false,
             reliable: None,
         }],
+        idle: Vec::new(),
         pair_of: Vec::new(),
         puts: Vec::new(),
         put_of: Vec::new(),

@@ -205,8 +205,13 @@ impl<N: Node> Engine<N> {
                 sooner => sooner,
             };
         }
-        if matches!(stop, Stop::Goal | Stop::Idle) {
-            self.now = self.now.max(end);
+        if stop == Stop::Idle && limits.pause < end {
+            stop = Stop::Paused;
+        }
+        match stop {
+            Stop::Goal | Stop::Idle => self.now = self.now.max(end),
+            Stop::Paused => self.now = self.now.max(limits.pause),
+            _ => {}
         }
         if !matches!(stop, Stop::Records | Stop::Look | Stop::Paused) {
             self.close_period();
@@ -318,6 +323,27 @@ impl<N: Node> Engine<N> {
                     f(i as u32, &mut windows.shards[p.shard()].nodes[p.index()]);
                 }
             }
+        }
+    }
+
+    /// A node, to be changed between two stretches.
+    pub fn node_mut(&mut self, node: u32) -> &mut N {
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => &mut heap.nodes[node as usize],
+            Inner::Windows(windows) => {
+                let place = windows.places[node as usize];
+                &mut windows.shards[place.shard()].nodes[place.index()]
+            }
+        }
+    }
+
+    /// The model has given a node an event of its own between two stretches, at the present time or later.
+    pub fn changed(&mut self, node: u32) {
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.announce(node),
+            Inner::Windows(windows) => windows.changed(node),
         }
     }
 

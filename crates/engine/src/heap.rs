@@ -97,7 +97,8 @@ impl<N: Node> Heap<N> {
         entries.map(|Reverse((_, _, node, message))| (*node, self.messages[*message as usize]))
     }
 
-    fn announce(&mut self, node: u32) {
+    /// The node has another next event of its own, or the same.
+    pub(crate) fn announce(&mut self, node: u32) {
         let key = self.nodes[node as usize].local_key();
         if key != Key::NEVER {
             self.entries.push(Reverse((key.time, key.order, node, LOCAL)));

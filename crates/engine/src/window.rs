@@ -63,6 +63,17 @@ impl<N: Node> Windows<N> {
         numbers
     }
 
+    /// A node may have an event of its own sooner than it had.
+    pub(crate) fn changed(&mut self, node: u32) {
+        let place = self.places[node as usize];
+        let shard = &mut self.shards[place.shard()];
+        let next = shard.nodes[place.index()].local_key().time;
+        shard.next[place.index()] = next;
+        if next < u64::MAX {
+            self.window = self.window.min(next / self.width);
+        }
+    }
+
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let shards = self.shards.len();

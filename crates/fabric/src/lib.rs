@@ -34,7 +34,7 @@ pub use backwater_engine::Kind;
 pub use check::books::{Account, Book};
 pub use log::Records;
 pub use simulation::look::{Look, Looks, PortLook};
-pub use simulation::{Control, Course, End, Simulation, Totals, retrace};
+pub use simulation::{Completion, Completions, Control, Course, End, Simulation, Totals, retrace};
 pub use spec::*;
 pub use switch::forwarding::ecmp::five_tuples;
 pub use transport::put::frame::MOST_BUFFERED;

@@ -1,12 +1,15 @@
 //! A run from beginning to end.
+mod completions;
 mod course;
 mod dependencies;
 mod ideal;
+mod inject;
 pub(crate) mod look;
 mod outcome;
 pub mod retrace;
 mod stall;
 
+pub use completions::{Completion, Completions};
 pub use course::Course;
 
 use std::sync::Arc;
@@ -132,14 +135,10 @@ impl Simulation {
         let biggest = Bytes::new(u64::from(world.payload) + u64::from(world.header));
         let serialise = network.links().iter().map(|link| link.rate.serialize(biggest)).max();
         let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
-        // A flow is over when its last packet has arrived and its last ACK, if there are any.
-        let ends_of = |(index, flow): (u32, &Flow)| {
-            let acked = world.is_put(index) || world.pairs[usize::from(world.pair_of(flow))].ack.is_some();
-            if acked { 2 } else { 1 }
-        };
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
-        let goal = finite.map(ends_of).sum::<u64>() + (ranks + ended) as u64;
+        let goal =
+            finite.map(|(index, flow)| steps_of(index, flow, &world)).sum::<u64>() + (ranks + ended) as u64;
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
@@ -310,6 +309,11 @@ impl Simulation {
         })
     }
 
+    /// The time reached: nothing at this instant or after it has happened.
+    pub fn now(&self) -> Time {
+        self.engine.now()
+    }
+
     /// The nodes and links.
     pub fn network(&self) -> &Network {
         &self.network
@@ -421,6 +425,12 @@ impl Simulation {
         self.engine.each_node(|_, node| forgotten = forgotten || node.ports_mut().forget_a_drop());
         forgotten
     }
+}
+
+/// How many steps towards the goal a flow that ends takes: it is over when its last packet has arrived and its last ACK, if there are any.
+fn steps_of(index: u32, flow: &Flow, world: &World) -> u64 {
+    let acked = world.is_put(index) || world.pairs[usize::from(world.pair_of(flow))].ack.is_some();
+    if acked { 2 } else { 1 }
 }
 
 fn build(node: u32, spec: &Spec, ends: &HostFlows, world: &World) -> FabricNode {

@@ -48,6 +48,8 @@ pub struct Spec {
     pub flows: Vec<Flow>,
     /// By flow, the number that its paths are drawn by; empty: its own.
     pub numbers: Vec<u32>,
+    /// Priorities that have queues though no flow may have them: those of flows that are injected.
+    pub idle: Vec<u8>,
     /// What starts the flows that have [`backwater_units::Time::MAX`] as their start.
     pub steps: Vec<Step>,
     /// Ranks whose programs give messages to the flows with [`backwater_traffic::Pacing::Messages`].

@@ -67,7 +67,7 @@ impl UserFault {
 }
 
 /// The functions while they run. A call that fails is kept where it was made.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct User {
     spec: UserSpec,
 }

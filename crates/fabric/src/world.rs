@@ -26,6 +26,7 @@ use crate::transport::roce::window;
 use crate::user::{User, UserSpec};
 
 mod by_class;
+mod injected;
 
 pub(crate) use by_class::{CreditSettings, Turns};
 use by_class::{credit_settings, turns};
@@ -99,6 +100,7 @@ impl Pfc {
 }
 
 #[allow(clippy::struct_excessive_bools, reason = "independent switches of the settings, each read by name")]
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
@@ -193,7 +195,8 @@ pub(crate) struct World {
     pub(crate) slots: Option<u32>,
     /// Node of each host.
     pub(crate) hosts: Vec<u32>,
-    /// The number of each flow's last packet; empty unless its wait is recorded.
+    /// The number of each flow's last packet; empty unless its wait is recorded. Where it will be, and there is no flow yet, a number
+    /// stands for none.
     pub(crate) last_packet: Vec<u32>,
     /// Switches on the path of each flow; empty unless a reaction point has a window.
     pub(crate) hops: Vec<u8>,
@@ -511,14 +514,18 @@ fn path_keys(firsts: &Arc<[u32]>, numbers: &[u32]) -> Arc<[u32]> {
 /// By flow the number of its last packet; empty if nobody is blamed.
 fn last_packets(spec: &Spec, flows: &[Flow]) -> Vec<u32> {
     let payload = spec.packet.payload.get() as u16;
-    let watched = flows.iter().filter(|_| spec.probe.blame.is_some());
-    watched.map(|flow| packets(flow, payload) - 1).collect()
+    match &spec.probe.blame {
+        None => Vec::new(),
+        Some(_) if flows.is_empty() => vec![u32::MAX],
+        Some(_) => flows.iter().map(|flow| packets(flow, payload) - 1).collect(),
+    }
 }
 
-/// Bit per priority of flows and of their ACKs.
+/// Bit per priority of flows, also of those to come, and of their ACKs.
 fn used_priorities(spec: &Spec, flows: &[Flow]) -> u8 {
     let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
-    flows.iter().map(|flow| flow.priority).chain(acks).fold(0, |set, priority| set | 1 << priority)
+    let flows = flows.iter().map(|flow| flow.priority).chain(spec.idle.iter().copied());
+    flows.chain(acks).fold(0, |set, priority| set | 1 << priority)
 }
 
 pub(crate) fn packets(flow: &Flow, payload: u16) -> u32 {

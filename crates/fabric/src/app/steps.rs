@@ -77,6 +77,11 @@ impl Steps {
         Some(Box::new(Self { waiting, sent, acked, received, done, begun: vec![u64::MAX; senders] }))
     }
 
+    /// The host has one more sender, after all others, which starts by itself.
+    pub(crate) fn add_sender(&mut self) {
+        self.begun.push(u64::MAX);
+    }
+
     /// Steps that wait for nothing: when they are carried out.
     pub(crate) fn first(&self, world: &World) -> impl Iterator<Item = (u64, u32)> {
         let is_free = |step: &Waiting| step.missing == 0 && !world.jobs.is_gated(step.group);

@@ -39,7 +39,7 @@ use crate::switch::forwarding::detour::Tables;
 use crate::world::World;
 
 /// The timetable, by node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     nodes: Vec<OfNode>,
     /// Those of switches and of NICs.
@@ -48,7 +48,7 @@ pub(crate) struct Faults {
 }
 
 /// That of one node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct OfNode {
     changes: Vec<FaultChange>,
     /// By ingress port; those that never fail have none.

@@ -542,6 +542,12 @@ impl Ports {
         self.next = self.next.min(Key::new(time, Class::Timer, rank));
     }
 
+    /// No timer is set for `purpose` any more.
+    pub(crate) fn stop_timers(&mut self, purpose: Purpose) {
+        self.timers.retain(|Reverse(timer)| timer.purpose != purpose);
+        self.refresh();
+    }
+
     /// Takes the timer announced in `next`, with its port.
     pub(crate) fn take_timer(&mut self) -> (Timer, u16) {
         let Reverse(timer) = self.timers.pop().expect("a timer was announced");

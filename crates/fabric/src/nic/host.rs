@@ -290,6 +290,58 @@ impl Host {
         this
     }
 
+    /// The sending half of one more flow, which starts now or later.
+    pub(crate) fn add_sender(&mut self, index: u32, world: &World) {
+        let start = |sender: &Sender| world.flows[sender.flow() as usize].start;
+        let flow = &world.flows[index as usize];
+        let (slot, pacer) = (self.senders.len() as u32, self.pacers.len() as u32);
+        let is_last = self.senders.last().is_none_or(|last| start(last) <= flow.start);
+        if self.order.is_empty() && !is_last {
+            self.order = (0..slot).collect();
+        }
+        if !self.order.is_empty() {
+            let waiting = &self.order[self.started as usize..];
+            let before = waiting.partition_point(|slot| start(&self.senders[*slot as usize]) <= flow.start);
+            self.order.insert(self.started as usize + before, slot);
+        }
+        self.pacers.push(Pacer::new(index, flow, self.ports.egress(NIC).rate(), world));
+        self.senders.push(Sender::new(index, flow, pacer, OWN_CONNECTION, world));
+        self.pacing_queue.add();
+        if let Some(steps) = &mut self.steps {
+            steps.add_sender();
+        }
+        self.ports.stop_timers(Purpose::Start);
+        if let Some((start, _)) = self.next_start(world) {
+            self.ports.set_timer(start, NIC, Purpose::Start, 0);
+        }
+    }
+
+    /// Its receiving half.
+    pub(crate) fn add_receiver(&mut self, index: u32, world: &World) {
+        let flow = &world.flows[index as usize];
+        let pair = &world.pairs[usize::from(world.pair_of(flow))];
+        let notes = if pair.notify.is_some() {
+            self.notifiers.push(Notify::default());
+            self.notifiers.len() as u32 - 1
+        } else {
+            0
+        };
+        let others = self.receivers.len();
+        self.receivers.push(Receiver::new(index, flow, notes, world));
+        if pair.reliable.is_some() {
+            self.responders.get_or_insert_with(|| Box::new(Responders::new(others)));
+        }
+        if pair.reliable.as_ref().is_some_and(|reliable| reliable.repeat.keeps()) {
+            self.reorder.get_or_insert_with(|| Box::new(Reorder::new(others)));
+        }
+        self.responders.iter_mut().for_each(|responders| responders.add());
+        self.reorder.iter_mut().for_each(|reorder| reorder.add());
+        self.detour |= self.reorder.is_some() || self.responders.is_some();
+        if let Some(delivered) = &mut self.delivered {
+            delivered.of_groups(world.groups);
+        }
+    }
+
     /// Tells where all nodes live.
     pub(crate) fn place_jobs(&mut self, places: &[Place]) {
         if let Some(jobs) = &mut self.jobs {

@@ -51,6 +51,11 @@ impl PacingQueue {
         this
     }
 
+    /// There is one more queue pair, after all others.
+    pub(crate) fn add(&mut self) {
+        self.numbers.push(NEW);
+    }
+
     /// The number of a queue pair, which it gets when it is first asked for.
     fn arrive(&mut self, queue_pair: u32) -> u32 {
         let number = &mut self.numbers[queue_pair as usize];

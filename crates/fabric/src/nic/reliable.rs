@@ -44,6 +44,11 @@ impl Responders {
         Self { of: vec![Of::default(); receivers] }
     }
 
+    /// There is one more receiver, after all others.
+    pub(crate) fn add(&mut self) {
+        self.of.push(Of::default());
+    }
+
     /// Packets that came to a receiver once more.
     pub(crate) fn duplicates(&self, slot: u32) -> u32 {
         self.of[slot as usize].duplicates

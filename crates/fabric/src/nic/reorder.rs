@@ -54,6 +54,11 @@ impl Reorder {
         Self { early: BTreeMap::new(), counts: vec![Counts::default(); receivers] }
     }
 
+    /// There is one more receiver, after all others.
+    pub(crate) fn add(&mut self) {
+        self.counts.push(Counts::default());
+    }
+
     pub(crate) fn counts(&self, slot: u32) -> Counts {
         self.counts[slot as usize]
     }

@@ -33,6 +33,11 @@ impl Delivered {
         Self { start: 0, end: world.sample, sums: vec![Sum::default(); usize::from(world.groups)] }
     }
 
+    /// So many traffic entries may have flows.
+    pub(crate) fn of_groups(&mut self, groups: u16) {
+        self.sums.resize(usize::from(groups), Sum::default());
+    }
+
     /// A data packet has come in, after all that came before it.
     #[inline]
     pub(crate) fn arrived<P: Post<Packet>>(

@@ -22,6 +22,7 @@ impl Workload {
             Self::Collective(_) => "collective",
             Self::Program { .. } => "program",
             Self::Gpcnet(_) => "gpcnet",
+            Self::Injected {} => "injected",
             Self::Steps(_) => "steps",
         }
     }
@@ -36,6 +37,7 @@ impl Workload {
             | Self::Supply { .. }
             | Self::Permutation { .. }
             | Self::Program { .. }
+            | Self::Injected {}
             | Self::Gpcnet(_) => false,
             Self::Bursts { .. }
             | Self::ClosedLoop { .. }

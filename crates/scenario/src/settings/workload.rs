@@ -359,6 +359,8 @@ pub enum Workload {
     /// The congestion test of GPCNeT 1.3 (`network_load_test`): on some hosts congestors, on the others network tests, first alone,
     /// then beside them. Hosts are drawn by the seed of the run. Whatever is scaled down says so at its key.
     Gpcnet(Gpcnet),
+    /// No flows of its own: those that are injected while the run is stepped (docs/step.md).
+    Injected {},
 }
 
 /// The steps of a job and the hosts of its ranks; those of storage stand after them.

@@ -11,7 +11,7 @@ use super::{Context, reliability, workload};
 use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings::{
-    BaleKernel, Connection, Control, PeerOrder, Rack, Shape, Traffic, Transport, Workload,
+    BaleKernel, Connection, Control, PeerOrder, Rack, Settings, Shape, Traffic, Transport, Workload,
 };
 
 /// Priority of entries that give none: that of the flow files of the TCD authors and of the HPCC simulator.
@@ -115,6 +115,12 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
     flows
 }
 
+/// Priorities of flows that are injected, which no flow may have before.
+pub(super) fn idle(settings: &Settings) -> Vec<u8> {
+    let of_injected = settings.traffic.iter().filter(|entry| matches!(entry.workload, Workload::Injected {}));
+    of_injected.map(|entry| entry.priority.unwrap_or(PRIORITY)).collect()
+}
+
 /// Whether the entries say themselves that they have too many flows together, which is reported at the last of them.
 fn announces_too_many(context: &mut Context<'_>) -> bool {
     let announced = |entry: &Traffic| match &entry.workload {
@@ -189,7 +195,8 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
     let settings = context.settings;
     let entry = &settings.traffic[index];
     let control = settings.switch.control_priority;
-    if flows.iter().any(|flow| flow.priority == control) {
+    let idle = matches!(entry.workload, Workload::Injected {}) && entry.priority == Some(control);
+    if idle || flows.iter().any(|flow| flow.priority == control) {
         let message =
             format!("{} uses priority {control}, the control priority, which is never paused", entry.name);
         let help = "choose another priority, or another switch.control-priority";
@@ -205,7 +212,7 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
         context.report(&at!["traffic", index, "size"], message, "too large", help);
     }
     let ranks = entry.workload.mpi().is_some();
-    if flows.is_empty() && !ranks {
+    if flows.is_empty() && !ranks && !matches!(entry.workload, Workload::Injected {}) {
         let message = format!("{} has no flows", entry.name);
         context.report(&at!["traffic", index], message, "no flows", "raise its load, or let it end later");
     }

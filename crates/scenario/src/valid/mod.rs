@@ -378,6 +378,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         routes,
         flows,
         numbers: Vec::new(),
+        idle: flows::idle(settings),
         steps: std::mem::take(&mut context.steps),
         programs: std::mem::take(&mut context.programs),
         jobs: jobs::specs(settings),

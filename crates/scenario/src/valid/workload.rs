@@ -102,6 +102,7 @@ pub(super) fn flows(
         Workload::Steps(steps) => job::flows(&mut entry, steps, group, seed)?,
         Workload::Bale { .. } => bale::flows(&mut entry, group, seed)?,
         Workload::Program { .. } | Workload::Gpcnet(_) => ranks::flows(&mut entry, group)?,
+        Workload::Injected {} => Vec::new(),
     })
 }
 

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use backwater_topology::{Network, flow_hash};
+use backwater_topology::{Network, Routes, flow_hash};
 use backwater_traffic::Flow;
 
 use crate::spec::Spec;
@@ -19,8 +19,19 @@ pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[[u32; 
 
 /// The links of a flow's way: those of its data.
 pub(crate) fn links(spec: &Spec, key: u32, flow: &Flow) -> Vec<(u32, u16)> {
-    let of = |node, ways| way(ways, key, false, salt(spec.seed, node), &spec.switch.hashes);
-    spec.routes.path_by(&spec.network, flow.src, flow.dst, of)
+    links_by((&spec.network, &spec.routes), spec.seed, &spec.switch.hashes, key, flow)
+}
+
+/// The same on a network with these routes and hashes.
+pub(crate) fn links_by(
+    (network, routes): (&Network, &Routes),
+    seed: u64,
+    hashes: &[[u32; 2]],
+    key: u32,
+    flow: &Flow,
+) -> Vec<(u32, u16)> {
+    let of = |node, ways| way(ways, key, false, salt(seed, node), hashes);
+    routes.path_by(network, flow.src, flow.dst, of)
 }
 
 /// That of flows hashed by their number, by multiply-shift.

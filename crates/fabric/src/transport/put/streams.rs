@@ -86,6 +86,11 @@ impl Streams {
         (!streams.all.is_empty()).then(|| Box::new(streams))
     }
 
+    /// There are more flows, after all others, which are none of PUTs.
+    pub(crate) fn add_others(&mut self, count: usize) {
+        self.of.resize(self.of.len() + count, NONE);
+    }
+
     fn pair_up(&mut self) {
         let mut numbers = BTreeMap::new();
         for (number, stream) in (0u32..).zip(&self.all) {

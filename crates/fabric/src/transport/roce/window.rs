@@ -205,8 +205,13 @@ pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
         return Vec::new();
     }
     let key = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
-    let path = |(index, flow)| crate::switch::forwarding::ecmp::links(spec, key(index), flow).len();
-    (0..).zip(flows).map(|it| path(it).saturating_sub(1).min(255) as u8).collect()
+    let path = |(index, flow)| hops_on(&crate::switch::forwarding::ecmp::links(spec, key(index), flow));
+    (0..).zip(flows).map(path).collect()
+}
+
+/// Switches on a path of these links.
+pub(crate) fn hops_on(links: &[(u32, u16)]) -> u8 {
+    links.len().saturating_sub(1).min(255) as u8
 }
 
 #[cfg(test)]

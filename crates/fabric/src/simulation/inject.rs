@@ -1,0 +1,56 @@
+//! Flows that are added while a run stands between two steps.
+use std::ops::Range;
+use std::sync::Arc;
+
+use backwater_traffic::Flow;
+
+use crate::node::FabricNode;
+use crate::simulation::{Course, End, Simulation, steps_of};
+
+impl Simulation {
+    /// Adds flows of known size, each with a queue pair of its own, that start now or later; returns their numbers. The outcome is that
+    /// of a run in which they were the last ones from the beginning: what a flow draws, its path and its place among flows that start
+    /// at one instant go by its number.
+    ///
+    /// The caller has checked them as those of a [`crate::Spec`]; their priorities are in use, and their entries are none of PUTs.
+    pub fn inject(&mut self, course: &mut Course, flows: &[Flow]) -> Range<u32> {
+        let first = self.world.flows.len() as u32;
+        let hosts = self.network.hosts();
+        let mut slots = Vec::with_capacity(flows.len());
+        {
+            let nodes = self.engine.nodes();
+            let ends = |host: u32| match nodes[hosts[host as usize] as usize] {
+                FabricNode::Host(host) => (host.senders().len() as u32, host.receivers().len() as u32),
+                FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+            };
+            let mut more = std::collections::BTreeMap::<u32, (u32, u32)>::new();
+            for flow in flows {
+                let sender = ends(flow.src).0 + more.get(&flow.src).map_or(0, |more| more.0);
+                let receiver = ends(flow.dst).1 + more.get(&flow.dst).map_or(0, |more| more.1);
+                more.entry(flow.src).or_default().0 += 1;
+                more.entry(flow.dst).or_default().1 += 1;
+                slots.push((sender, receiver));
+            }
+        }
+        let world = Arc::make_mut(&mut self.world);
+        world.add_flows(flows, &slots, &self.network);
+        for (index, flow) in (first..).zip(flows) {
+            let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
+            if let FabricNode::Host(host) = self.engine.node_mut(src) {
+                host.add_sender(index, world);
+            }
+            if let FabricNode::Host(host) = self.engine.node_mut(dst) {
+                host.add_receiver(index, world);
+            }
+            self.engine.changed(src);
+            self.goal += steps_of(index, flow, world);
+        }
+        course.end = course.end.filter(|end| *end != End::Finished);
+        first..first + flows.len() as u32
+    }
+
+    /// Whether flows can have this priority: some flow has it, or an ACK.
+    pub fn has_priority(&self, priority: u8) -> bool {
+        self.world.classes.is_used(priority) && self.world.classes.class(priority) != 0
+    }
+}

@@ -1,0 +1,109 @@
+//! Flows that are injected while a run stands are as if they had been its last ones from the beginning.
+use backwater_engine::mix;
+use backwater_fabric::{Control, Kind, Simulation, Spec};
+use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
+use backwater_units::{Rate, Span, Time};
+use proptest::prelude::*;
+use scene::{FAST, authors, flow, red, try_in_steps, us};
+
+use crate::draws::case;
+use crate::fingerprint::{difference, fingerprint, taken, watch_all};
+
+/// The scenario without its `late` flows, and what a run of it says into which these are injected at such instants.
+fn injected(
+    mut spec: Spec,
+    late: &[(Time, Flow)],
+    kind: Kind,
+    until: Option<Time>,
+) -> crate::fingerprint::Fingerprint {
+    spec.flows.truncate(spec.flows.len() - late.len());
+    let control = Control { until, ..Control::default() };
+    let stops: Vec<(Time, Vec<Flow>)> = late.iter().map(|(at, flow)| (*at, vec![*flow])).collect();
+    taken(try_in_steps(Simulation::new(spec, kind), &control, &stops))
+}
+
+proptest! {
+    #[test]
+    fn flows_that_are_injected_do_what_they_would_have_done_from_the_beginning(case in case()) {
+        let draw = |i: usize| mix(case.seed, 0x143c, i as u64);
+        let (mut spec, until) = (case.spec(), case.until());
+        let is_apart = |(number, flow): &(usize, Flow)| {
+            let ends = flow.known_size().is_some() && until.is_none_or(|until| flow.start < until);
+            let is_used = spec.flows.iter().any(|other| other.priority == flow.priority && other.start < flow.start);
+            ends && is_used && draw(*number).is_multiple_of(2)
+        };
+        let all = spec.flows.clone().into_iter().enumerate();
+        let (late, early): (Vec<_>, Vec<_>) = all.partition(is_apart);
+        // Priorities have queues where a flow has them that is not injected.
+        let (mut late, mut early): (Vec<Flow>, Vec<Flow>) =
+            (late.into_iter().map(|(_, flow)| flow).collect(), early.into_iter().map(|(_, flow)| flow).collect());
+        let (used, unused) = late.into_iter().partition(|flow: &Flow| early.iter().any(|other| other.priority == flow.priority));
+        (late, early) = (used, [early, unused].concat());
+        early.sort_by_key(|flow| flow.start);
+        let late: Vec<Flow> = late.into_iter().map(|flow| Flow { connection: OWN_CONNECTION, ..flow }).collect();
+        let known = early.len();
+        spec.flows = [early, late.clone()].concat();
+        watch_all(&mut spec);
+        spec.probe.rates.truncate(known);
+        let reference = fingerprint(spec.clone(), FAST, until);
+        if reference.is_ok() {
+            let mut before = Time::ZERO;
+            let mut at = |(number, flow): (usize, &Flow)| {
+                let wait = flow.start.since(before).as_ps();
+                before += Span::from_ps(draw(100 + number) % (wait + 1));
+                (before, *flow)
+            };
+            let late: Vec<(Time, Flow)> = late.iter().enumerate().map(&mut at).collect();
+            let windows = |threads| Kind::Windows { threads };
+            let kind = [windows(1), windows(2), Kind::Heap, windows(4)][(case.seed % 4) as usize];
+            let found = difference(&reference, &injected(spec, &late, kind, until), true).unwrap_or_default();
+            prop_assert!(found.is_empty(), "{} of {} injected, {kind:?}: {found}", late.len(), known + late.len());
+        }
+    }
+}
+
+#[test]
+fn a_run_whose_flows_are_done_goes_on_with_those_that_are_injected() {
+    let net = || backwater_topology::generate::fat_tree(4, Rate::from_gbps(40), Span::from_us(1)).unwrap();
+    let first = flow(0, 15, 100_000, Time::ZERO, Pacing::Controlled);
+    // At the instant at which it stands, in the middle of a window and sooner than one that is known, and long after all is done.
+    let late = [
+        (10_000_001, 10_000_001),
+        (10_500_000, 11_000_000),
+        (10_500_000, 10_900_000),
+        (5_000_000_000, 5_000_000_123),
+    ];
+    let late: Vec<(Time, Flow)> = (1..)
+        .zip(late)
+        .map(|(src, (at, start))| {
+            (Time::from_ps(at), flow(src, 15, 50_000, Time::from_ps(start), Pacing::Controlled))
+        })
+        .collect();
+    let flows = std::iter::once(first).chain(late.iter().map(|(_, flow)| *flow)).collect();
+    let mut spec = authors(net(), flows, red());
+    watch_all(&mut spec);
+    spec.probe.rates.truncate(1);
+    for until in [None, Some(us(6_000))] {
+        let reference = fingerprint(spec.clone(), FAST, until);
+        assert_eq!(reference.as_ref().unwrap().0.flows.len(), 5);
+        for kind in [FAST, Kind::Windows { threads: 3 }, Kind::Heap] {
+            let found = difference(&reference, &injected(spec.clone(), &late, kind, until), true);
+            assert!(found.is_none(), "{kind:?}, {until:?}: {}", found.unwrap_or_default());
+        }
+    }
+}
+
+/// From an empty network on: what was blamed, too, is blamed from the first flow on.
+#[test]
+fn a_run_without_flows_waits_for_those_that_are_injected() {
+    let net = backwater_topology::generate::star(3, Rate::from_gbps(40), Span::from_us(1)).unwrap();
+    let flows: Vec<Flow> = (1..3).map(|src| flow(src, 0, 300_000, us(5), Pacing::LineRate)).collect();
+    let late: Vec<(Time, Flow)> = flows.iter().map(|flow| (us(5), *flow)).collect();
+    let mut spec = authors(net, flows, red());
+    spec.idle = vec![late[0].1.priority];
+    watch_all(&mut spec);
+    spec.probe.rates.clear();
+    let reference = fingerprint(spec.clone(), FAST, None);
+    let found = difference(&reference, &injected(spec, &late, FAST, None), true);
+    assert!(found.is_none(), "{}", found.unwrap_or_default());
+}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from backwater.api.experiment import Experiment, run
     from backwater.api.results import Results
     from backwater.api.runs import Runs, ci
+    from backwater.api.stepped import Completion, SteppedRun, begin
     from backwater.api.sweep import paired, sweep
     from backwater.errors import ResultsChangedError, UsageError
     from backwater.extend import (
@@ -45,11 +46,14 @@ if TYPE_CHECKING:
 #: Where names live that are not of `backwater.extend`. They are imported when they are used, so that
 #: ``backwater --help`` and ``import backwater`` stay quick.
 _HOMES = {
+    "Completion": "backwater.api.stepped",
     "Experiment": "backwater.api.experiment",
     "Results": "backwater.api.results",
     "ResultsChangedError": "backwater.errors",
     "Runs": "backwater.api.runs",
+    "SteppedRun": "backwater.api.stepped",
     "UsageError": "backwater.errors",
+    "begin": "backwater.api.stepped",
     "ci": "backwater.api.runs",
     "paired": "backwater.api.sweep",
     "run": "backwater.api.experiment",
@@ -71,6 +75,7 @@ __all__ = [
     "TIMER",
     "UE",
     "UNDETERMINED",
+    "Completion",
     "Experiment",
     "InvariantError",
     "PlainPythonWarning",
@@ -78,9 +83,11 @@ __all__ = [
     "ResultsChangedError",
     "Runs",
     "ScenarioError",
+    "SteppedRun",
     "UsageError",
     "UserCodeError",
     "__version__",
+    "begin",
     "ci",
     "congestion_control",
     "detector",

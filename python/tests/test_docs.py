@@ -1,6 +1,6 @@
 """What the documentation shows is true: scenarios are valid, commands and Python run, links lead somewhere.
 
-docs/python.md, docs/extend.md, docs/sweeps.md and docs/mpi-traces.md have tests of their own.
+docs/python.md, docs/extend.md, docs/sweeps.md, docs/step.md and docs/mpi-traces.md have tests of their own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,14 @@ NEEDS_SLOW = ('Results.find("results/gpcnet/gpcnet-quick")',)
 #: Python that needs the results of a run which its page does not show.
 NEEDS = {'Results("results/multi-congestion-points-s1")': "backwater run scenarios/multi-congestion-points.toml"}
 #: Pages whose blocks other tests run.
-ELSEWHERE = ("docs/python.md", "docs/extend.md", "docs/sweeps.md", "docs/scenarios.md", "docs/mpi-traces.md")
+ELSEWHERE = (
+    "docs/python.md",
+    "docs/extend.md",
+    "docs/sweeps.md",
+    "docs/scenarios.md",
+    "docs/mpi-traces.md",
+    "docs/step.md",
+)
 #: Files that the pages speak of without showing them, and what stands in for them.
 FILES = {"ring.program": "scenarios/programs", "app.trace": "scenarios/traces", "gradients.trace": "scenarios/traces"}
 MATRIX = "Nodes 8\nConnections 2\n0->5 id 1 start 0 size 100000 recv_done_trigger 1\n5->1 id 2 trigger 1 size 50000\n"

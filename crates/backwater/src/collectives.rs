@@ -67,7 +67,9 @@ impl Collectives {
             return;
         }
         for record in records {
-            let Some(row) = self.rows.get_mut(self.row_of[record.flow as usize] as usize) else { continue };
+            // What was injected belongs to none.
+            let row = self.row_of.get(record.flow as usize).copied().unwrap_or(NONE);
+            let Some(row) = self.rows.get_mut(row as usize) else { continue };
             row.start = row.start.min(record.start);
             row.end = row.end.filter(|_| record.finish < Time::MAX).map(|end| end.max(record.finish));
             row.messages += 1;

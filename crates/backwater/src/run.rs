@@ -2,12 +2,13 @@
 use crate::clock::Clock;
 use crate::collectives::Collectives;
 use crate::error::Error;
-use crate::functions::{self, UserFunctions};
-use crate::results::{self, FinalRecords, Results};
+use crate::functions::UserFunctions;
+use crate::injection::Gate;
+use crate::results::{self, Results};
+use crate::stepped::{Standing, SteppedRun};
 use crate::{estimate, jobs, tables};
-use backwater_codes::{Code, Remark};
-use backwater_fabric::{Change, Control, Kind, Looks, Records, Simulation, Spec, Totals, Violation};
-use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
+use backwater_fabric::{Change, Completions, Kind, Looks, Simulation, Spec};
+use backwater_probe::{Names, Plan, Sink, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
 use backwater_units::Time;
 use std::path::PathBuf;
@@ -116,19 +117,28 @@ impl Run {
     /// # Errors
     /// Results or memory that do not fit, a model that breaks a promise, a folder that cannot be written, functions that fail.
     pub fn start(self) -> Result<Results, Error> {
-        self.watched(&Watch::default(), |_| {})
+        self.begin()?.finish()
     }
 
-    /// Runs to the end, or until the watch is told to interrupt. `ready` learns what is about to run.
+    /// Makes all ready and stands at the beginning, to be run step by step.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn watched(self, watch: &Watch, ready: impl FnOnce(Ahead)) -> Result<Results, Error> {
-        let Self { scenario, mut collectives, plan, folder, command, functions } = self;
+    pub fn begin(self) -> Result<SteppedRun, Error> {
+        self.watched(Arc::default(), |_| {})
+    }
+
+    /// The same; the watch sees it and can interrupt it, and `ready` learns what is about to run.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn watched(self, watch: Arc<Watch>, ready: impl FnOnce(Ahead)) -> Result<SteppedRun, Error> {
+        let Self { scenario, collectives, plan, folder, command, functions } = self;
         let (until, threads) = (scenario.until(), on_cores(scenario.threads()));
         let mut facts = results::beginning(&scenario, &command, &functions);
         let traffic: Vec<String> =
             scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
+        let gate = Gate::new(&scenario);
         let needed = scenario.functions().clone();
         let mut spec = scenario.build();
         spec.user.stop = Arc::clone(&watch.interrupt);
@@ -146,50 +156,31 @@ impl Run {
             tables: folder.as_ref().map(|_| plan.to_string()),
             names: names.clone(),
         });
-        let mut sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
-        let throttled = spec.probe.throttle;
+        let sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
+        let throttles = spec.probe.throttle.then(ThrottleSums::default);
         let messages = jobs::messages(&spec);
-        let clock = Clock::start(threads);
-        let mut simulation = Simulation::new(spec, Kind::Windows { threads });
-        let control = Control {
-            until,
-            interrupt: Some(&watch.interrupt),
-            now: Some(&watch.now),
-            looks: watch.looks.as_ref(),
+        let mut clock = Clock::start(threads);
+        let simulation = Simulation::new(spec, Kind::Windows { threads });
+        clock.stop();
+        let (course, completions) = (simulation.course(until), Completions::new(&simulation));
+        let stands = Standing {
+            simulation,
+            course,
+            plan,
+            folder,
+            sink,
+            names,
+            throttles,
+            collectives,
+            messages,
+            facts,
+            clock,
+            threads,
+            completions,
+            gate,
         };
-        let mut throttles = ThrottleSums::default();
-        let totals = simulate(&mut simulation, &control, &mut sink, &mut throttles)?;
-        results::warn(&mut facts, storms(&simulation));
-        let ends = FinalRecords {
-            ports: simulation.ports(),
-            switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
-            drops: if plan.has(TableId::DropCounts) { simulation.drop_counts() } else { Vec::new() },
-            faults: simulation.fault_costs(),
-            blocked: if plan.has(TableId::Blocked) { simulation.blocked() } else { Vec::new() },
-            ranks: simulation.ranks(),
-        };
-        let summary = flows(&simulation, &ends, &names, totals.now, sink.as_mut(), &mut collectives)?;
-        if let Some(sink) = &mut sink {
-            sink.append(&messages)?;
-        }
-        facts.extend(results::outcome(&totals, &clock, threads));
-        facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
-        if throttled {
-            facts.insert("throttle".into(), results::to_json(throttles.summary())?);
-        }
-        results::finish(folder.as_deref(), sink, &ends, facts)
+        Ok(SteppedRun::new(watch, Box::new(stands)))
     }
-}
-
-/// Storms that hold packets when the run ends: it was told when to end, and goes on in spite of them.
-fn storms(simulation: &Simulation) -> impl Iterator<Item = Remark> {
-    simulation.held_by_storms().into_iter().map(|(host, port)| {
-        let message = format!(
-            "at the end of the run the NIC of {host} still sends PAUSE without end, and packets wait behind {port}: what it holds \
-             back does not end, and counts as under way. Set switch.pfc.watchdog.action, or end the storm before (until)"
-        );
-        Remark::new(Code::StormHolds, "fault", message)
-    })
 }
 
 fn last_start(spec: &Spec) -> Time {
@@ -218,62 +209,6 @@ fn on_cores(threads: usize) -> usize {
     threads.min(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// Runs the simulation with its records going to the sink.
-fn simulate(
-    simulation: &mut Simulation,
-    control: &Control<'_>,
-    sink: &mut Option<Sink>,
-    throttles: &mut ThrottleSums,
-) -> Result<Totals, Error> {
-    let mut refused = None;
-    let ended = simulation.run(control, &mut |records| {
-        throttles.add(&records.throttle);
-        match sink {
-            None => Ok(()),
-            Some(sink) => append(sink, records).map_err(|error| {
-                let message = error.to_string();
-                refused = Some(error);
-                message
-            }),
-        }
-    });
-    match (ended, refused) {
-        (Ok(totals), _) => Ok(totals),
-        (Err(_), Some(error)) => Err(error.into()),
-        (Err(Violation::User(fault)), None) => {
-            let name = |node: u32| simulation.network().nodes()[node as usize].name.clone();
-            Err(Error::User(functions::told(&fault, name)))
-        }
-        (Err(violation), None) => Err(violation.into()),
-    }
-}
-
-fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
-    sink.append(&records.marks)?;
-    sink.append(&records.pauses)?;
-    sink.append(&records.states)?;
-    sink.append(&records.samples)?;
-    sink.append(&records.rates)?;
-    sink.append(&records.holds)?;
-    sink.append(&records.crowds)?;
-    sink.append(&records.waits)?;
-    sink.append(&records.delivered)?;
-    sink.append(&records.injected)?;
-    sink.append(&records.arrived)?;
-    sink.append(&records.isolation)?;
-    sink.append(&records.puts)?;
-    sink.append(&records.streams)?;
-    sink.append(&records.endpoints)?;
-    sink.append(&records.drops)?;
-    sink.append(&records.faults)?;
-    sink.append(&records.frames)?;
-    sink.append(&records.timings)?;
-    sink.append(&records.jobs)?;
-    sink.append(&records.dependencies)?;
-    sink.append(&records.throttle)?;
-    sink.append(&records.throttle_states)
-}
-
 fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
     let network = &spec.network;
     let nodes = network.nodes().iter().map(|node| node.name.clone()).collect();
@@ -295,30 +230,4 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
         .and_then(|names| names.with_drains(&slow))
         .and_then(|names| names.with_programs(programs.roles.clone(), programs.series.clone(), ranks))
         .map_err(Error::bug)
-}
-
-/// Writes the flows and sums them up, in one pass.
-fn flows(
-    simulation: &Simulation,
-    ends: &FinalRecords,
-    names: &Names,
-    end: Time,
-    mut sink: Option<&mut Sink>,
-    collectives: &mut Collectives,
-) -> Result<Summary, Error> {
-    let broken = |error: NameError| Error::bug(error);
-    let mut summing = Summing::new(names, end);
-    simulation.each_flow(|records| {
-        summing.add(records).map_err(broken)?;
-        collectives.add(records);
-        match &mut sink {
-            Some(sink) => Ok(sink.append(records)?),
-            None => Ok::<(), Error>(()),
-        }
-    })?;
-    if let Some(sink) = sink {
-        sink.append(collectives.rows())?;
-        simulation.each_dependency(|records| sink.append(records))?;
-    }
-    summing.finish(&ends.ports).map_err(broken)
 }

@@ -108,7 +108,7 @@ pub enum NameError {
     },
 }
 
-/// Names of everything that records mention by index. Immutable for the length of a run.
+/// Names of everything that records mention by index.
 #[derive(Clone, Debug)]
 pub struct Names {
     nodes: Labels,
@@ -213,6 +213,16 @@ impl Names {
         self.first_port = first_port;
         self.ports = labels.into();
         Ok(self)
+    }
+
+    /// One more flow, of this traffic entry, after all others.
+    ///
+    /// # Errors
+    /// If the entry has no name.
+    pub fn add_flow(&mut self, entry: u16) -> Result<(), NameError> {
+        self.traffic_key(entry)?;
+        self.flow_traffic.push(entry);
+        Ok(())
     }
 
     /// Name of a node.

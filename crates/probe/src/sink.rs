@@ -1,7 +1,7 @@
 //! The results folder of one run: one table writer per selected table, published all at once.
 use crate::columns::{Table, TableId, with_record};
 use crate::error::SinkError;
-use crate::names::Names;
+use crate::names::{NameError, Names};
 use crate::plan::{Plan, TablePlan};
 use crate::run_json;
 use crate::table_writer::{AnyWriter, Finished, Part, TableWriter};
@@ -11,7 +11,6 @@ use std::any::Any;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// One finished table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +42,7 @@ pub struct Written {
 pub struct Sink {
     dir: PathBuf,
     made_dir: bool,
+    names: Names,
     writers: [Option<Box<dyn AnyWriter>>; TableId::ALL.len()],
     parts: Vec<(TableId, PathBuf)>,
     failed: bool,
@@ -63,21 +63,20 @@ impl Sink {
     pub(crate) fn create_with(dir: &Path, names: Names, plan: &Plan, open: Open) -> Result<Self, SinkError> {
         let made_dir = !dir.exists();
         fs::create_dir_all(dir).map_err(SinkError::io("make the results folder", dir))?;
-        let (dir, names) = (dir.to_owned(), Arc::new(names));
-        let mut sink = Self { dir, made_dir, writers: Default::default(), parts: Vec::new(), failed: false };
+        let (dir, writers) = (dir.to_owned(), Default::default());
+        let mut sink = Self { dir, made_dir, names, writers, parts: Vec::new(), failed: false };
         for table in plan.tables() {
-            sink.open(table, &names, open)?;
+            sink.open(table, open)?;
         }
         Ok(sink)
     }
 
-    fn open(&mut self, plan: &TablePlan, names: &Arc<Names>, open: Open) -> Result<(), SinkError> {
+    fn open(&mut self, plan: &TablePlan, open: Open) -> Result<(), SinkError> {
         let part = self.dir.join(format!("{}.part", plan.table.file()));
         let file = open(&part).map_err(SinkError::io("create", &part))?;
         self.parts.push((plan.table, part.clone()));
-        let names = Arc::clone(names);
         let writer: Box<dyn AnyWriter> =
-            with_record!(plan.table, R => Box::new(TableWriter::<R>::new(&part, file, plan, names)?));
+            with_record!(plan.table, R => Box::new(TableWriter::<R>::new(&part, file, plan)?));
         self.writers[plan.table as usize] = Some(writer);
         Ok(())
     }
@@ -86,6 +85,18 @@ impl Sink {
     /// may skip producing records that nobody keeps.
     pub fn wants(&self, table: TableId) -> bool {
         !self.failed && self.writers[table as usize].as_ref().is_some_and(|writer| writer.is_open())
+    }
+
+    /// Records may mention one more flow from now on, of this traffic entry; its row comes on top of the budget.
+    ///
+    /// # Errors
+    /// If the entry has no name.
+    pub fn add_flow(&mut self, entry: u16) -> Result<(), NameError> {
+        self.names.add_flow(entry)?;
+        if let Some(writer) = &mut self.writers[TableId::Flows as usize] {
+            writer.make_room();
+        }
+        Ok(())
     }
 
     /// Appends rows to the table of their type; rows of a table that is not selected are not kept.
@@ -101,7 +112,7 @@ impl Sink {
         let writer: &mut dyn Any = writer.as_mut();
         let writer =
             writer.downcast_mut::<TableWriter<R>>().expect("a table's slot holds a writer of its record");
-        writer.append(rows).inspect_err(|_| self.failed = true)
+        writer.append(rows, &self.names).inspect_err(|_| self.failed = true)
     }
 
     /// Completes every table and gives it its final name. Tables of an earlier run in the folder that this run
@@ -114,7 +125,7 @@ impl Sink {
         let mut written = Written::default();
         for (table, _) in &self.parts {
             let writer = self.writers[*table as usize].take().expect("every part has a writer");
-            let Finished { rows, bytes, caveat } = writer.finish()?;
+            let Finished { rows, bytes, caveat } = writer.finish(&self.names)?;
             written.tables.push(TableInfo { name: table.name(), file: table.file(), rows, bytes });
             written.caveats.extend(caveat);
         }

@@ -36,8 +36,10 @@ const SCHEMA_OVERHEAD: u64 = 16 * 1024;
 pub(crate) trait AnyWriter: Any + Send {
     /// Whether the table still takes rows.
     fn is_open(&self) -> bool;
+    /// The table takes one more row than was planned.
+    fn make_room(&mut self);
     /// Completes the `.part` file.
-    fn finish(self: Box<Self>) -> Result<Finished, SinkError>;
+    fn finish(self: Box<Self>, names: &Names) -> Result<Finished, SinkError>;
 }
 
 /// A completed `.part` file.
@@ -51,7 +53,6 @@ pub(crate) struct Finished {
 /// Writes one table to `<file>.part`.
 pub(crate) struct TableWriter<R: Table> {
     writer: SerializedFileWriter<Part>,
-    names: Arc<Names>,
     part: PathBuf,
     batch: Vec<R>,
     rows: u64,
@@ -73,20 +74,15 @@ impl<R: Table> TableWriter<R> {
         if rows < ROW_GROUP_ROWS { rows } else { ROW_GROUP_ROWS }
     };
 
-    pub(crate) fn new(
-        part: &Path,
-        file: Part,
-        plan: &TablePlan,
-        names: Arc<Names>,
-    ) -> Result<Self, SinkError> {
+    pub(crate) fn new(part: &Path, file: Part, plan: &TablePlan) -> Result<Self, SinkError> {
         let writer = schema::<R>()
             .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties::<R>())))
             .map_err(SinkError::parquet(R::ID.name(), part))?;
         let (part, batch, share) = (part.to_owned(), Vec::new(), plan.share.get());
-        Ok(Self { writer, names, part, batch, rows: 0, share, lost: None })
+        Ok(Self { writer, part, batch, rows: 0, share, lost: None })
     }
 
-    pub(crate) fn append(&mut self, mut rows: &[R]) -> Result<(), SinkError> {
+    pub(crate) fn append(&mut self, mut rows: &[R], names: &Names) -> Result<(), SinkError> {
         while !rows.is_empty() {
             if let Some(lost) = &mut self.lost {
                 lost.rows += rows.len() as u64;
@@ -96,14 +92,14 @@ impl<R: Table> TableWriter<R> {
             self.batch.extend_from_slice(now);
             rows = later;
             if self.batch.len() == Self::GROUP {
-                self.write_rows()?;
+                self.write_rows(names)?;
             }
         }
         Ok(())
     }
 
     /// Encodes the rows that wait, or as many of them as the share still holds.
-    fn write_rows(&mut self) -> Result<(), SinkError> {
+    fn write_rows(&mut self, names: &Names) -> Result<(), SinkError> {
         let mut rows = mem::take(&mut self.batch);
         let mut rest = rows.as_slice();
         while !rest.is_empty() {
@@ -111,11 +107,11 @@ impl<R: Table> TableWriter<R> {
             if fit < LEAST_ROWS.min(rest.len() as u64) {
                 let since = rest[fit as usize].time();
                 self.lost = Some(Lost { rows: rest.len() as u64 - fit, since });
-                self.write_group(&rest[..fit as usize])?;
+                self.write_group(&rest[..fit as usize], names)?;
                 break;
             }
             let (now, later) = rest.split_at(rest.len().min(fit as usize));
-            self.write_group(now)?;
+            self.write_group(now, names)?;
             rest = later;
         }
         rows.clear();
@@ -123,7 +119,7 @@ impl<R: Table> TableWriter<R> {
         Ok(())
     }
 
-    fn write_group(&mut self, rows: &[R]) -> Result<(), SinkError> {
+    fn write_group(&mut self, rows: &[R], names: &Names) -> Result<(), SinkError> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -131,7 +127,7 @@ impl<R: Table> TableWriter<R> {
         let mut group = self.writer.next_row_group().map_err(refused())?;
         for column in R::COLUMNS {
             let values = column
-                .values(rows, &self.names)
+                .values(rows, names)
                 .map_err(|source| SinkError::Name { table: R::ID.name(), source })?;
             let chunk = group.next_column().map_err(refused())?;
             values.write(chunk.expect("the schema has every column")).map_err(refused())?;
@@ -169,8 +165,12 @@ impl<R: Table> AnyWriter for TableWriter<R> {
         self.lost.is_none()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Finished, SinkError> {
-        self.write_rows()?;
+    fn make_room(&mut self) {
+        self.share += bytes_per_row::<R>();
+    }
+
+    fn finish(mut self: Box<Self>, names: &Names) -> Result<Finished, SinkError> {
+        self.write_rows(names)?;
         self.writer.finish().map_err(SinkError::parquet(R::ID.name(), &self.part))?;
         Ok(Finished { rows: self.rows, bytes: self.writer.bytes_written() as u64, caveat: self.caveat() })
     }

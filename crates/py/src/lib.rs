@@ -5,6 +5,7 @@ mod capture;
 mod errors;
 mod functions;
 mod scenario;
+mod stepped;
 mod subnet;
 mod trace;
 mod watching;
@@ -68,6 +69,7 @@ fn least_values(percent: u64) -> PyResult<u64> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let python = module.py();
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<stepped::SteppedRun>()?;
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("InvariantError", python.get_type::<errors::InvariantError>())?;
     module.add("UserFunctionError", python.get_type::<errors::UserFunctionError>())?;

@@ -1,6 +1,7 @@
 //! `Scenario`: read once, then asked as often as wanted, or run.
 use crate::errors::raise;
 use crate::functions::{Functions, loaded};
+use crate::stepped::SteppedRun;
 use crate::watching::watched;
 use backwater::{Ahead, Error, Look, Looks, Replay, Run, ValidScenario, Watch};
 use backwater_units::Time;
@@ -8,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A scenario that has been read. `origin` names the text in messages, paths in it count from `base_dir`, `overrides` are
 /// texts such as `traffic.load=0.6`. Whatever is wrong raises `ScenarioError`: what can be seen without the network at once,
@@ -109,8 +110,8 @@ impl Scenario {
         let command = command_line(py);
         let functions = loaded(functions)?;
         let calls_python = functions.facts.is_some();
-        let (watch, ahead) =
-            (Watch { looks: live.then(Looks::default), ..Watch::default() }, OnceLock::new());
+        let watch = Arc::new(Watch { looks: live.then(Looks::default), ..Watch::default() });
+        let ahead = OnceLock::new();
         let (mut ticks, mut look) = (0, None);
         let work = || {
             let run = Run::new(self.read.clone())?.command(command).functions(functions);
@@ -118,7 +119,8 @@ impl Scenario {
                 Some(folder) => run.in_folder(folder),
                 None => run,
             };
-            run.watched(&watch, |known| drop(ahead.set(known))).map(|results| results.json().to_string())
+            let run = run.watched(Arc::clone(&watch), |known| drop(ahead.set(known)))?;
+            run.finish().map(|results| results.json().to_string())
         };
         let tick = |py: Python<'_>| match (&progress, ahead.get()) {
             (Some(progress), Some(ahead)) => {
@@ -134,6 +136,31 @@ impl Scenario {
         // What could not be written comes first: who interrupted would believe that partial results are there.
         let run = run.map_err(|error| raise(py, error))?;
         raised.map_or(Ok(run), Err)
+    }
+
+    /// Makes the run ready and stands at its beginning; `out_dir` and `functions` as of `run`.
+    #[pyo3(signature = (out_dir=None, functions=None))]
+    fn begin(
+        &self,
+        py: Python<'_>,
+        out_dir: Option<PathBuf>,
+        functions: Option<Functions>,
+    ) -> PyResult<SteppedRun> {
+        let command = command_line(py);
+        let functions = loaded(functions)?;
+        let calls_python = functions.facts.is_some();
+        let watch = Arc::new(Watch::default());
+        let work = || {
+            let run = Run::new(self.read.clone())?.command(command).functions(functions);
+            let run = match out_dir {
+                Some(folder) => run.in_folder(folder),
+                None => run,
+            };
+            run.watched(Arc::clone(&watch), |_| {})
+        };
+        let (run, raised) = watched(py, &watch.interrupt, calls_python, work, |_| Ok(()));
+        let run = run.map_err(|error| raise(py, error))?;
+        raised.map_or_else(|| Ok(SteppedRun::new(run, Arc::clone(&watch), calls_python)), Err)
     }
 
     /// Runs to the last of `times_ps` (ascending): `window_ps` and `prefixes`, for each time `time_ps`, `digest` and `by_name` (16

@@ -213,11 +213,7 @@ def run(
     `ScenarioError` for bad input, `UserCodeError` if a function of yours fails, `InvariantError` if the model broke a
     promise.
     """
-    one = experiment.copy() if isinstance(experiment, Experiment) else Experiment(experiment)
-    if cc is not None:
-        one.set("cc.kind", "custom").set("cc.custom.function", cc)
-    if detector is not None:
-        one.set("switch.detector.kind", "custom").set("switch.detector.custom.function", detector)
+    one = with_functions(experiment, cc, detector)
     if seeds is not None and seed is not None:
         raise UsageError("give seed for one run, or seeds for several")
     if seeds is not None:
@@ -225,7 +221,7 @@ def run(
     elif seed is not None:
         one.seeds([seed])
     with one.inputs.written() as extra:
-        todo = _planned(one, (*overrides, *extra), scheme, threads, out)
+        todo = planned(one, (*overrides, *extra), scheme, threads, out)
         with watching(todo, quiet=not progress) as watcher:
             outcomes = run_jobs(todo, _workers(jobs), watcher)
     raise_first(outcomes)
@@ -251,9 +247,22 @@ def _workers(jobs: int | str | None) -> int | None:
     return jobs
 
 
-def _planned(
+def with_functions(
+    experiment: str | Path | Mapping[str, Any] | Experiment, cc: UserFunction | None, detector: UserFunction | None
+) -> Experiment:
+    """An experiment of its own, with functions of the user's if they are given."""
+    one = experiment.copy() if isinstance(experiment, Experiment) else Experiment(experiment)
+    if cc is not None:
+        one.set("cc.kind", "custom").set("cc.custom.function", cc)
+    if detector is not None:
+        one.set("switch.detector.kind", "custom").set("switch.detector.custom.function", detector)
+    return one
+
+
+def planned(
     one: Experiment, more: tuple[str, ...], scheme: str | None, threads: int | None, out: str | Path | None
 ) -> list[Job]:
+    """The runs of an experiment, each with its folder."""
     # What the user set names the folder; where a file that was written for a run lies does not.
     named = (*one.overrides, *(text for text in more if not _is_written(text)))
     jobs: list[Job] = []

@@ -97,6 +97,14 @@ def fraction_done(progress: _core.Progress) -> float:
     return min(0.99, progress["sim_time_ps"] / end) if end else 0.0
 
 
+def ready(job: Job) -> tuple[_core.Scenario, Functions | None]:
+    """The scenario of a job as the core reads it, and the functions that it names."""
+    own = {"run.threads": job.threads, "run.seed": job.seed}
+    given = (f"{key}={value}" for key, value in own.items() if value is not None)
+    read = job.scenario.read([*job.overrides, *given])
+    return read, functions_of(read, job.scenario.base_dir)
+
+
 @dataclass
 class _Pool:
     """Runs jobs in threads; once `stopped`, every run ends at its next report of progress.
@@ -115,10 +123,7 @@ class _Pool:
             self.watcher.started(job)
         functions = staged = place = None
         try:
-            own = {"run.threads": job.threads, "run.seed": job.seed}
-            given = (f"{key}={value}" for key, value in own.items() if value is not None)
-            read = job.scenario.read([*job.overrides, *given])
-            functions = functions_of(read, job.scenario.base_dir)
+            read, functions = ready(job)
             staged = None if job.out is None else job.stage(job.out)
             place = None if staged is None else staged.place
             text = read.run(

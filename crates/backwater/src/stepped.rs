@@ -1,0 +1,356 @@
+//! A run that is stepped: it stands still between two steps, and nothing comes of that.
+use crate::clock::Clock;
+use crate::collectives::Collectives;
+use crate::error::Error;
+use crate::functions;
+use crate::injection::{Gate, Injection, Moment};
+use crate::results::{self, FinalRecords, Results};
+use crate::run::Watch;
+use backwater_codes::{Code, Remark};
+use backwater_fabric::{Completion, Completions, Control, Course, End, Records, Simulation, Violation};
+use backwater_probe::columns::JobMessageRecord;
+use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
+use backwater_units::Time;
+use serde_json::{Map, Value};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A run that stands between two steps. Whoever lets go of it before it is finished leaves partial results, as of a run that was
+/// interrupted.
+///
+/// ```
+/// use backwater::{Run, Scenario};
+/// use backwater_units::Time;
+///
+/// let text = r#"
+///     [topology]
+///     kind = "star"
+///     hosts = 4
+///     rate = "100Gbps"
+///     delay = "1us"
+///
+///     [[traffic]]
+///     name = "incast"
+///     kind = "incast"
+///     from = "*"
+///     to = "h0"
+///     size = "100KB"
+/// "#;
+/// let scenario = Scenario::parse(text, "incast.toml", ".".as_ref(), &[])?;
+/// let mut run = Run::new(scenario)?.begin()?;
+/// run.step(Time::from_ps(5_000_000))?;
+/// assert_eq!((run.now(), run.is_over()), (Time::from_ps(5_000_000), false));
+/// assert!(run.completions()?.is_empty());
+/// run.step(Time::MAX)?;
+/// assert_eq!(run.completions()?.len(), 3);
+/// assert!(run.finish()?.is_complete());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SteppedRun {
+    watch: Arc<Watch>,
+    /// Gone when it is finished, or has failed.
+    stands: Option<Box<Standing>>,
+    now: Time,
+    is_over: bool,
+}
+
+/// What a run needs until its results are written.
+pub(crate) struct Standing {
+    pub(crate) simulation: Simulation,
+    pub(crate) course: Course,
+    pub(crate) plan: Plan,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) sink: Option<Sink>,
+    pub(crate) names: Names,
+    /// What throttles did, if that is summed up.
+    pub(crate) throttles: Option<ThrottleSums>,
+    pub(crate) collectives: Collectives,
+    pub(crate) messages: Vec<JobMessageRecord>,
+    pub(crate) facts: Map<String, Value>,
+    pub(crate) clock: Clock,
+    pub(crate) threads: usize,
+    pub(crate) completions: Completions,
+    pub(crate) gate: Gate,
+}
+
+impl SteppedRun {
+    pub(crate) const fn new(watch: Arc<Watch>, stands: Box<Standing>) -> Self {
+        Self { watch, stands: Some(stands), now: Time::ZERO, is_over: false }
+    }
+
+    /// Runs to `until`, or to the end if that comes first. What happens is the same however a run is cut into steps.
+    ///
+    /// # Errors
+    /// An instant that has passed; else as [`crate::Run::start`], and then the run is lost.
+    pub fn step(&mut self, until: Time) -> Result<(), Error> {
+        if until < self.now {
+            return Err(Error::Input(format!(
+                "error: step: until = {until} has passed, the run has come to {}\n  allowed: {} or later\n  help: a run does \
+                 not go back; begin another one",
+                self.now, self.now
+            )));
+        }
+        let watch = Arc::clone(&self.watch);
+        let stands = self.stands()?;
+        stands.clock.go_on();
+        let stepped = stands.step(until, &watch);
+        stands.clock.stop();
+        (self.now, self.is_over) = (stands.simulation.now(), stands.course.end().is_some());
+        if stepped.is_err() {
+            self.stands = None;
+        }
+        stepped
+    }
+
+    /// How far it has come: nothing at this instant or after it has happened.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether it has come to its end: all flows are done, or the end that the scenario says is reached, or it was interrupted.
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// The flows that have ended since the last call, in the order in which they did.
+    ///
+    /// # Errors
+    /// If the run is finished, or has failed.
+    pub fn completions(&mut self) -> Result<Vec<Completion>, Error> {
+        let stands = self.stands()?;
+        Ok(stands.simulation.completions(&mut stands.completions))
+    }
+
+    /// Adds flows that start now or later, and returns their numbers. What happens is what would have if they had been the last
+    /// flows of the scenario from the beginning: a flow's number decides its path and what it draws. Their rates are not sampled.
+    ///
+    /// # Errors
+    /// Unknown hosts and entries, sizes of 0, a start that has passed, a priority without queues; then none of them is added. A run that
+    /// is at the end that the scenario says, or was interrupted, takes no more.
+    pub fn inject(&mut self, flows: &[Injection]) -> Result<Range<u32>, Error> {
+        let now = self.now;
+        let stands = self.stands()?;
+        let added = stands.inject(now, flows)?;
+        self.is_over = stands.course.end().is_some();
+        Ok(added)
+    }
+
+    /// The name of a host, by its number.
+    ///
+    /// # Errors
+    /// As [`Self::completions`]; and no such host.
+    pub fn host_name(&mut self, host: u32) -> Result<&str, Error> {
+        let network = self.stands()?.simulation.network();
+        network.hosts().get(host as usize).map(|node| network.name(*node)).ok_or_else(|| {
+            let last = network.hosts().len() - 1;
+            Error::Input(format!("error: there is no host {host}\n  allowed: 0 to {last}"))
+        })
+    }
+
+    /// The name of a traffic entry, by its number.
+    ///
+    /// # Errors
+    /// As [`Self::completions`]; and no such entry.
+    pub fn entry_name(&mut self, entry: u16) -> Result<&str, Error> {
+        self.stands()?.names.traffic(entry).map_err(|error| Error::Input(format!("error: {error}")))
+    }
+
+    /// Runs to the end and writes the results.
+    ///
+    /// # Errors
+    /// As [`crate::Run::start`].
+    pub fn finish(mut self) -> Result<Results, Error> {
+        self.step(Time::MAX)?;
+        self.stop()
+    }
+
+    /// Ends it where it stands, and writes what it has: partial results, unless it is over.
+    ///
+    /// # Errors
+    /// As [`crate::Run::start`].
+    pub fn stop(mut self) -> Result<Results, Error> {
+        self.stands()?;
+        self.stands.take().expect("it stands").end()
+    }
+
+    fn stands(&mut self) -> Result<&mut Standing, Error> {
+        self.stands.as_deref_mut().ok_or_else(|| {
+            Error::Input(
+                "error: this run is lost, as a step of it has failed\n  help: begin another one".to_owned(),
+            )
+        })
+    }
+}
+
+impl Drop for SteppedRun {
+    fn drop(&mut self) {
+        if let Some(stands) = self.stands.take().filter(|_| !std::thread::panicking()) {
+            // Best effort: nobody is there to be told.
+            drop(stands.end());
+        }
+    }
+}
+
+impl Standing {
+    fn step(&mut self, until: Time, watch: &Watch) -> Result<(), Error> {
+        let control = Control {
+            until: None,
+            interrupt: Some(&watch.interrupt),
+            now: Some(&watch.now),
+            looks: watch.looks.as_ref(),
+        };
+        let Self { simulation, course, sink, throttles, .. } = self;
+        writing(simulation, sink.as_mut(), throttles.as_mut(), |simulation, take| {
+            simulation.step(course, until, &control, take).map(drop)
+        })
+    }
+
+    fn inject(&mut self, now: Time, injected: &[Injection]) -> Result<Range<u32>, Error> {
+        if let Some(why) = self.course.end().filter(|end| *end != End::Finished) {
+            let why = if why == End::Until { "at run.until, its end" } else { "interrupted" };
+            return Err(Error::Input(format!(
+                "error: inject: the run is {why}\n  help: begin another one, with a later run.until or without one"
+            )));
+        }
+        let simulation = &self.simulation;
+        let run = Moment {
+            now,
+            until: self.course.until(),
+            network: simulation.network(),
+            has_priority: &|priority| simulation.has_priority(priority),
+        };
+        let flows = self.gate.flows(injected, &run)?;
+        for flow in &flows {
+            self.names.add_flow(flow.group).map_err(Error::bug)?;
+            if let Some(sink) = &mut self.sink {
+                sink.add_flow(flow.group).map_err(Error::bug)?;
+            }
+        }
+        Ok(self.simulation.inject(&mut self.course, &flows))
+    }
+
+    /// Writes the results of a run that ends here.
+    fn end(self) -> Result<Results, Error> {
+        let Self { mut simulation, course, plan, folder, mut sink, names, mut throttles, .. } = self;
+        let (mut collectives, mut facts, mut clock) = (self.collectives, self.facts, self.clock);
+        clock.go_on();
+        let totals = writing(&mut simulation, sink.as_mut(), throttles.as_mut(), |simulation, take| {
+            simulation.finish(course, take)
+        })?;
+        results::warn(&mut facts, storms(&simulation));
+        let ends = FinalRecords {
+            ports: simulation.ports(),
+            switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
+            drops: if plan.has(TableId::DropCounts) { simulation.drop_counts() } else { Vec::new() },
+            faults: simulation.fault_costs(),
+            blocked: if plan.has(TableId::Blocked) { simulation.blocked() } else { Vec::new() },
+            ranks: simulation.ranks(),
+        };
+        let summary = flows(&simulation, &ends, &names, totals.now, sink.as_mut(), &mut collectives)?;
+        if let Some(sink) = &mut sink {
+            sink.append(&self.messages)?;
+        }
+        facts.extend(results::outcome(&totals, &clock, self.threads));
+        facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
+        if let Some(throttles) = throttles {
+            facts.insert("throttle".into(), results::to_json(throttles.summary())?);
+        }
+        results::finish(folder.as_deref(), sink, &ends, facts)
+    }
+}
+
+/// Storms that hold packets when the run ends: it was told when to end, and goes on in spite of them.
+fn storms(simulation: &Simulation) -> impl Iterator<Item = Remark> {
+    simulation.held_by_storms().into_iter().map(|(host, port)| {
+        let message = format!(
+            "at the end of the run the NIC of {host} still sends PAUSE without end, and packets wait behind {port}: what it holds \
+             back does not end, and counts as under way. Set switch.pfc.watchdog.action, or end the storm before (until)"
+        );
+        Remark::new(Code::StormHolds, "fault", message)
+    })
+}
+
+/// Does a part of a run whose records go to the sink.
+fn writing<T>(
+    simulation: &mut Simulation,
+    mut sink: Option<&mut Sink>,
+    mut throttles: Option<&mut ThrottleSums>,
+    part: impl FnOnce(&mut Simulation, &mut dyn FnMut(&Records) -> Result<(), String>) -> Result<T, Violation>,
+) -> Result<T, Error> {
+    let mut refused = None;
+    let done = part(simulation, &mut |records| {
+        if let Some(throttles) = &mut throttles {
+            throttles.add(&records.throttle);
+        }
+        match &mut sink {
+            None => Ok(()),
+            Some(sink) => append(sink, records).map_err(|error| {
+                let message = error.to_string();
+                refused = Some(error);
+                message
+            }),
+        }
+    });
+    match (done, refused) {
+        (Ok(done), _) => Ok(done),
+        (Err(_), Some(error)) => Err(error.into()),
+        (Err(Violation::User(fault)), None) => {
+            let name = |node: u32| simulation.network().nodes()[node as usize].name.clone();
+            Err(Error::User(functions::told(&fault, name)))
+        }
+        (Err(violation), None) => Err(violation.into()),
+    }
+}
+
+fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
+    sink.append(&records.marks)?;
+    sink.append(&records.pauses)?;
+    sink.append(&records.states)?;
+    sink.append(&records.samples)?;
+    sink.append(&records.rates)?;
+    sink.append(&records.holds)?;
+    sink.append(&records.crowds)?;
+    sink.append(&records.waits)?;
+    sink.append(&records.delivered)?;
+    sink.append(&records.injected)?;
+    sink.append(&records.arrived)?;
+    sink.append(&records.isolation)?;
+    sink.append(&records.puts)?;
+    sink.append(&records.streams)?;
+    sink.append(&records.endpoints)?;
+    sink.append(&records.drops)?;
+    sink.append(&records.faults)?;
+    sink.append(&records.frames)?;
+    sink.append(&records.timings)?;
+    sink.append(&records.jobs)?;
+    sink.append(&records.dependencies)?;
+    sink.append(&records.throttle)?;
+    sink.append(&records.throttle_states)
+}
+
+/// Writes the flows and sums them up, in one pass.
+fn flows(
+    simulation: &Simulation,
+    ends: &FinalRecords,
+    names: &Names,
+    end: Time,
+    mut sink: Option<&mut Sink>,
+    collectives: &mut Collectives,
+) -> Result<Summary, Error> {
+    let broken = |error: NameError| Error::bug(error);
+    let mut summing = Summing::new(names, end);
+    simulation.each_flow(|records| {
+        summing.add(records).map_err(broken)?;
+        collectives.add(records);
+        match &mut sink {
+            Some(sink) => Ok(sink.append(records)?),
+            None => Ok::<(), Error>(()),
+        }
+    })?;
+    if let Some(sink) = sink {
+        sink.append(collectives.rows())?;
+        simulation.each_dependency(|records| sink.append(records))?;
+    }
+    summing.finish(&ends.ports).map_err(broken)
+}

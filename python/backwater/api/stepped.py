@@ -1,0 +1,208 @@
+"""A run that is stepped: `begin`, and what it returns."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from backwater import _core
+from backwater.api.experiment import Experiment, planned, with_functions
+from backwater.api.inputs import Inputs
+from backwater.api.results import Results
+from backwater.common.atomic_files import Staged
+from backwater.common.late import pl
+from backwater.errors import UsageError
+from backwater.experiments.executor import ready
+from backwater.extend import UserFunction, faults
+from backwater.extend.loading import Functions
+
+#: What a flow to come needs, and what it may say besides.
+NEEDED = ("src", "dst", "size_bytes", "start_ps")
+OPTIONAL = ("traffic", "priority")
+#: What their numbers have at most.
+_MOST = {
+    "src": 2**32 - 1,
+    "dst": 2**32 - 1,
+    "size_bytes": 2**64 - 1,
+    "start_ps": 2**64 - 1,
+    "traffic": 2**16 - 1,
+    "priority": 7,
+}
+
+
+class Completion(NamedTuple):
+    """A flow that has ended; the names are those of the flows table."""
+
+    flow: int
+    traffic: str
+    src: str
+    dst: str
+    size_bytes: int
+    start_ps: int
+    #: None: its queue pair has given it up.
+    finish_ps: int | None
+
+
+class SteppedRun:
+    """A run that stands between two steps; `begin` makes one.
+
+    What happens is the same however a run is cut into steps. Leaving a ``with`` block, or letting go of the run, ends
+    it where it stands: its results are partial then, as of a run that was interrupted.
+    """
+
+    def __init__(
+        self, core: _core.SteppedRun, staged: Staged, functions: Functions | None, inputs: Inputs, held: ExitStack
+    ) -> None:
+        self._core = core
+        self._staged = staged
+        self._functions = functions
+        self._now_ps, self._over = 0, False
+        # The folder of a run is kept, too, that nobody closes.
+        self._end = weakref.finalize(self, _close, core, staged, inputs, held)
+
+    def step(self, until: str | int) -> Self:
+        """Run to `until` (``"1ms"``, or picoseconds), or to the end if that comes first. Returns itself.
+
+        The interpreter is free meanwhile. Ctrl-C ends the run.
+        """
+        if isinstance(until, bool) or not isinstance(until, str | int) or (isinstance(until, int) and until < 0):
+            raise UsageError(f'step: until = {until!r}; give a text such as "1ms", or whole picoseconds')
+        with self._told():
+            try:
+                self._core.step(until)
+            finally:
+                with suppress(_core.ScenarioError):
+                    self._look()
+        return self
+
+    def _look(self) -> None:
+        self._now_ps, self._over = self._core.stands()
+
+    @property
+    def now_ps(self) -> int:
+        """How far it has come, in picoseconds: nothing at this instant or after it has happened."""
+        return self._now_ps
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all flows are done, or the end that the scenario says is reached."""
+        return self._over
+
+    def completions(self) -> list[Completion]:
+        """The flows that have ended since the last call, in the order in which they did."""
+        return [Completion(*ended) for ended in self._core.completions()]
+
+    def inject(self, flows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | pl.DataFrame) -> range:
+        """Add flows that start now or later; returns their numbers in the flows table.
+
+        A flow is a mapping with `src` and `dst` (names of hosts, or their numbers), `size_bytes` and `start_ps`; and
+        `traffic`, the entry whose transport, controller and priority it has, where there are several. A table of polars
+        with these columns will do, too. What happens is what would have if they had been the last flows of the scenario
+        from the beginning.
+        """
+        rows = [flows] if isinstance(flows, Mapping) else flows
+        if not isinstance(rows, list | tuple) and isinstance(rows, pl.DataFrame):
+            rows = rows.iter_rows(named=True)
+        given = [_row(number, row) for number, row in enumerate(rows)]
+        first = self._core.inject(given)
+        self._look()
+        return range(first, first + len(given))
+
+    def finish(self) -> Results:
+        """Run to the end, and return the results as `run` does."""
+        return self._ended(self._core.finish)
+
+    def stop(self) -> Results:
+        """End it where it stands: results that are partial, unless the run is over."""
+        return self._ended(self._core.stop)
+
+    def close(self) -> None:
+        """End it where it stands, if it is not finished."""
+        self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ended(self, end: Callable[[], str]) -> Results:
+        with self._told():
+            try:
+                end()
+            finally:
+                self._end()
+        return Results(self._staged.place)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except _core.UserFunctionError as fault:
+            raise (faults.explained(str(fault), self._functions) if self._functions else fault) from None
+
+
+def _close(core: _core.SteppedRun, staged: Staged, inputs: Inputs, held: ExitStack) -> None:
+    """Keep what a run has, finished or not."""
+    with held:
+        core.close()
+        if staged.keep_partial() is not None:
+            inputs.keep(staged.place)
+
+
+def _row(number: int, row: Mapping[str, Any]) -> tuple[str | int | None, str | int, str | int, int, int, int | None]:
+    missing = [key for key in NEEDED if key not in row]
+    unknown = [key for key in row if key not in (*NEEDED, *OPTIONAL)]
+    if missing or unknown:
+        wrong = f"has no {', '.join(missing)}" if missing else f"has {', '.join(unknown)}, which no flow has"
+        raise UsageError(f"inject: flows[{number}] {wrong}; a flow is {', '.join(NEEDED)}, and {', '.join(OPTIONAL)}")
+    for key, most in _MOST.items():
+        value = row.get(key)
+        if isinstance(value, str) and key in ("src", "dst", "traffic"):
+            continue
+        if value is None and key in OPTIONAL:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            named = "names, or " if key in ("src", "dst", "traffic") else ""
+            raise UsageError(
+                f"inject: flows[{number}]: {key} = {value!r}; allowed: {named}whole numbers from 0 to {most}"
+            )
+    return (row.get("traffic"), row["src"], row["dst"], row["size_bytes"], row["start_ps"], row.get("priority"))
+
+
+def begin(
+    experiment: str | Path | Mapping[str, Any] | Experiment,
+    *,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    scheme: str | None = None,
+    threads: int | None = None,
+    out: str | Path | None = None,
+    cc: UserFunction | None = None,
+    detector: UserFunction | None = None,
+) -> SteppedRun:
+    """Make a run ready that stands at its beginning, to be stepped; the words are those of `run`.
+
+    ::
+
+        with bw.begin("incast.toml", out="results/stepped") as run:
+            run.step(until="1ms")
+            ended = run.completions()
+            run.inject({"src": "h0", "dst": "h3", "size_bytes": 1_000_000, "start_ps": run.now_ps})
+            results = run.finish()
+    """
+    one = with_functions(experiment, cc, detector)
+    if seed is not None:
+        one.seeds([seed])
+    with ExitStack() as held:
+        extra = held.enter_context(one.inputs.written())
+        jobs = planned(one, (*overrides, *extra), scheme, threads, out)
+        if len(jobs) != 1 or (place := jobs[0].out) is None:
+            raise UsageError(f"this experiment has {len(jobs)} runs; one is stepped: begin each of them by itself")
+        read, functions = ready(jobs[0])
+        staged = held.enter_context(jobs[0].stage(place))
+        core = read.begin(staged.folder, functions.for_core() if functions else None)
+        return SteppedRun(core, staged, functions, one.inputs, held.pop_all())

@@ -1,0 +1,156 @@
+"""Runs that are stepped: `backwater.begin`."""
+
+from __future__ import annotations
+
+import gc
+import re
+from pathlib import Path
+from typing import Any
+
+import backwater as bw
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+STAR = {"kind": "star", "hosts": 4, "rate": "100Gbps", "delay": "1us"}
+INCAST = {"name": "incast", "kind": "incast", "from": "*", "to": "h0", "size": "100KB"}
+EMPTY = {"name": "messages", "kind": "injected"}
+
+
+def incast() -> bw.Experiment:
+    return bw.Experiment(topology=STAR, traffic=[INCAST], probe={"sample": "2us", "ports": ["s->h0"]})
+
+
+def whole(experiment: bw.Experiment, out: Path) -> bw.Results:
+    results = bw.run(experiment, out=out)
+    assert isinstance(results, bw.Results)
+    return results
+
+
+def tables(results: bw.Results) -> list[pl.DataFrame]:
+    return [results.table(name).collect() for name in sorted(results.tables)]
+
+
+def test_a_run_in_steps_is_the_run_in_one_go(tmp_path: Path) -> None:
+    known = whole(incast(), tmp_path / "whole")
+    ended = []
+    with bw.begin(incast(), out=tmp_path / "steps") as run:
+        for until in (1, "1.5us", 7_654_321, "0.02ms"):
+            assert run.step(until).now_ps == (
+                until if isinstance(until, int) else {"1.5us": 1_500_000}.get(until, 20_000_000)
+            )
+            ended += run.completions()
+        over = [run.is_over, run.step("1s").is_over]
+        assert over == [False, True]
+        ended += run.completions()
+        assert run.completions() == []
+        stepped = run.finish()
+    assert stepped.complete
+    assert stepped.digest == known.digest
+    for one, other in zip(tables(known), tables(stepped), strict=True):
+        assert_frame_equal(one, other)
+    told = pl.DataFrame(ended, schema=list(bw.Completion._fields), orient="row")
+    columns = ["flow", "traffic", "src", "dst", "size_bytes", "start_ps", "finish_ps"]
+    rows = known.flows.select(columns).collect().sort("finish_ps", "flow").rows()
+    assert told.rows() == rows
+
+
+def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(tmp_path: Path) -> None:
+    rows = [
+        {"src": 1, "dst": 0, "size_bytes": 200_000, "start_ps": 0},
+        {"src": 2, "dst": 0, "size_bytes": 100_000, "start_ps": 3_000_001},
+        {"src": 3, "dst": 2, "size_bytes": 5_000, "start_ps": 900_000_000},
+    ]
+    given = bw.Experiment(topology=STAR, traffic=[{"name": "messages", "flows": pl.DataFrame(rows)}])
+    known = whole(given, tmp_path / "whole")
+    with bw.begin(bw.Experiment(topology=STAR, traffic=[EMPTY]), out=tmp_path / "steps") as run:
+        assert run.inject(rows[:1]) == range(1)
+        run.step("3us")
+        assert run.inject({**rows[1], "src": "h2", "dst": "h0", "traffic": "messages"}) == range(1, 2)
+        run.step("1ms")
+        assert (run.is_over, len(run.completions())) == (True, 2)
+        assert run.inject(pl.DataFrame(rows[2:])) == range(2, 3)
+        results = run.finish()
+    assert results.digest == known.digest
+    for one, other in zip(tables(known), tables(results), strict=True):
+        assert_frame_equal(one, other)
+
+
+def test_what_is_left_before_the_end_is_partial(tmp_path: Path) -> None:
+    with bw.begin(incast(), out=tmp_path / "left") as run:
+        run.step("5us")
+    left = bw.Results(tmp_path / "left")
+    assert (left.complete, left.meta["sim_time_ps"]) == (False, 5_000_000)
+    dropped = bw.begin(incast(), out=tmp_path / "dropped").step("5us")
+    del dropped
+    gc.collect()
+    assert bw.Results(tmp_path / "dropped").digest == left.digest
+    stopped = bw.begin(incast(), out=tmp_path / "stopped").step("5us").stop()
+    assert (stopped.complete, stopped.digest) == (False, left.digest)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dropped", "left", "stopped"]
+
+
+def test_what_cannot_be_says_place_value_range_and_fix(tmp_path: Path) -> None:
+    good = {"src": 1, "dst": 0, "size_bytes": 1_000, "start_ps": 9_000_000}
+    with bw.begin(incast(), out=tmp_path / "bad") as run:
+        run.step("5us")
+        refused: list[tuple[dict[str, Any], str, str]] = [
+            ({"src": 9}, "src = 9 is no host", "0 to 3"),
+            ({"dst": "h9"}, "dst = h9 is no host", "h3"),
+            ({"dst": 1}, "dst = 1 is its source", "another host"),
+            ({"size_bytes": 0}, "size = 0", "1 B"),
+            ({"start_ps": 4_999_999}, "has passed", "from 5"),
+            ({"traffic": "web"}, "traffic = web", "incast"),
+            ({"priority": 5}, "priority = 5", "3"),
+        ]
+        for wrong, *told in refused:
+            with pytest.raises(bw.ScenarioError) as error:
+                run.inject([good, {**good, **wrong}])
+            for words in ("inject: flows[1]", *told, "allowed:", "help:"):
+                assert words in str(error.value)
+        for wrong in ({"size_bytes": -1}, {"size_bytes": 1.5}, {"priority": 8}, {"size": 3}, {"src": True}):
+            with pytest.raises(bw.UsageError, match=r"flows\[0\]"):
+                run.inject({**good, **wrong})
+        with pytest.raises(bw.ScenarioError, match="has passed"):
+            run.step("4us")
+        with pytest.raises(bw.ScenarioError, match="one of the units"):
+            run.step("4 lightyears")
+        with pytest.raises(bw.UsageError, match="1ms"):
+            run.step(1.5)  # type: ignore[arg-type]
+        # None of them has changed anything.
+        results = run.finish()
+        with pytest.raises(bw.ScenarioError, match="finished"):
+            run.inject(good)
+        with pytest.raises(bw.ScenarioError, match="finished"):
+            run.step("1s")
+    assert results.digest == whole(incast(), tmp_path / "whole").digest
+    with pytest.raises(bw.UsageError, match="2 runs"):
+        bw.begin(incast().seeds(2), out=tmp_path / "two")
+
+
+def test_a_run_that_has_come_to_its_end_takes_no_more_flows(tmp_path: Path) -> None:
+    ends = incast().set("run.until", "5us")
+    with bw.begin(ends, out=tmp_path / "ends") as run:
+        run.step("1s")
+        assert (run.is_over, run.now_ps) == (True, 5_000_000)
+        with pytest.raises(bw.ScenarioError, match=r"run\.until"):
+            run.inject({"src": 1, "dst": 0, "size_bytes": 1_000, "start_ps": 6_000_000})
+
+
+def test_the_page_on_steps_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "step.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": "page"}
+    ring, agent = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(ring, "page", "exec"), names)  # noqa: S102
+    flows = bw.Results("results/ring").flows.sort("start_ps").collect()
+    took = flows["finish_ps"] - flows["start_ps"]
+    # The network is empty whenever a message starts: all take as long, two links of 1 us and 100 KB at 100 Gbps.
+    assert took.n_unique() == 1
+    assert 10_000_000 <= took[0] <= 11_000_000
+    assert (flows["start_ps"].diff().drop_nulls() == took[0] + 3_000_000).all()
+    exec(compile(agent, "page", "exec"), names)  # noqa: S102
+    assert len(bw.Results("results/agent").flows.collect()) == 60
+    assert "False" in capsys.readouterr().out

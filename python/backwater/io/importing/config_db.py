@@ -769,10 +769,11 @@ class ConfigDb:
                 "PFC_WD without restoration_time: SONiC's watchdog then never obeys PAUSEs again. Here it does after "
                 f"the longest time that there is (switch.pfc.watchdog.restore = {_LONGEST_RESTORE})"
             )
-        if main is not None and main[0] == "drop":
+        if main is not None and main[0] != "alert":
             self._settings.keys["transport.reliability"] = "go-back-n"
+            drops = "drops" if main[0] == "drop" else "forwards into switches that drop what they have no room for"
             self._settings.notes.append(
-                "the watchdog drops: queue pairs send again what is lost, as those of RoCE NICs do "
+                f"the watchdog {drops}: queue pairs send again what is lost, as those of RoCE NICs do "
                 "(transport.reliability = go-back-n)"
             )
 

@@ -1,7 +1,8 @@
 //! Checks the tree of a complete file against its schema: unknown and missing keys, types, units, ranges. All
 //! that is wrong is reported at once.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use backwater_codes::Code;
 use backwater_units::{Bytes, Rate, Span};
@@ -12,11 +13,11 @@ use crate::hints;
 use crate::nearest::nearest;
 use crate::node::{Node, Place, Value};
 use crate::quantity::Unit;
-use crate::rules::{Rules, View};
+use crate::rules::{Rules, Table, View};
 
 /// Everything that contradicts the schema.
 pub fn check(root: &Node, rules: &Rules) -> Vec<Problem> {
-    let mut check = Check { rules, problems: Vec::new() };
+    let mut check = Check { rules, problems: Vec::new(), tables: BTreeMap::new() };
     check.value(root, &rules.root(), "");
     once(check.problems)
 }
@@ -35,9 +36,11 @@ fn once(mut problems: Vec<Problem>) -> Vec<Problem> {
 struct Check<'a> {
     rules: &'a Rules,
     problems: Vec<Problem>,
+    /// What tables may say, by their schema and kind: of a list they are all alike.
+    tables: BTreeMap<([usize; 2], Option<String>), Rc<Table<'a>>>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     fn report(
         &mut self,
         node: &Node,
@@ -48,7 +51,7 @@ impl Check<'_> {
         self.problems.push(Problem::new(node.place.clone(), message, label).code(code).help(help));
     }
 
-    fn value(&mut self, node: &Node, view: &View<'_>, name: &str) {
+    fn value(&mut self, node: &Node, view: &View<'a>, name: &str) {
         let branches = self.rules.branches(view);
         if !branches.is_empty() {
             return self.any_of(node, &branches, name);
@@ -107,11 +110,13 @@ impl Check<'_> {
     }
 
     /// One of several forms is enough; otherwise the complaint is that of the last form of the same type.
-    fn any_of(&mut self, node: &Node, branches: &[View<'_>], name: &str) {
+    fn any_of(&mut self, node: &Node, branches: &[View<'a>], name: &str) {
         let mut complaint = None;
         for view in branches {
-            let mut attempt = Check { rules: self.rules, problems: Vec::new() };
+            let tables = std::mem::take(&mut self.tables);
+            let mut attempt = Check { rules: self.rules, problems: Vec::new(), tables };
             attempt.value(node, view, name);
+            self.tables = std::mem::take(&mut attempt.tables);
             if attempt.problems.is_empty() {
                 return;
             }
@@ -134,7 +139,7 @@ impl Check<'_> {
         self.problems.extend(complaint.unwrap_or_default().into_iter().map(also));
     }
 
-    fn quantity(&mut self, node: &Node, view: &View<'_>, name: &str, (unit, text): (&str, &str)) {
+    fn quantity(&mut self, node: &Node, view: &View<'a>, name: &str, (unit, text): (&str, &str)) {
         let outcome = match unit {
             Rate::NAME => in_range::<Rate>(text, view),
             Bytes::NAME => in_range::<Bytes>(text, view),
@@ -168,7 +173,7 @@ impl Check<'_> {
         self.report(node, Code::UnknownWord, message, (label, format!("choose one of {}", words.join(", "))));
     }
 
-    fn integer(&mut self, node: &Node, view: &View<'_>, name: &str, number: i128) {
+    fn integer(&mut self, node: &Node, view: &View<'a>, name: &str, number: i128) {
         let bound = |keyword| {
             view.get(keyword).and_then(Json::as_number).and_then(|n| n.to_string().parse::<f64>().ok())
         };
@@ -191,7 +196,7 @@ impl Check<'_> {
         }
     }
 
-    fn number(&mut self, node: &Node, view: &View<'_>, name: &str, number: f64) {
+    fn number(&mut self, node: &Node, view: &View<'a>, name: &str, number: f64) {
         let bound = |keyword| view.get(keyword).and_then(Json::as_f64);
         let (least, most) = (bound("minimum").unwrap_or(0.0), bound("maximum").unwrap_or(f64::MAX));
         if !(least..=most).contains(&number) {
@@ -205,7 +210,7 @@ impl Check<'_> {
         }
     }
 
-    fn list(&mut self, items: &[Node], view: &View<'_>, name: &str) {
+    fn list(&mut self, items: &[Node], view: &View<'a>, name: &str) {
         let Some(schema) = view.get("items") else { return };
         let item_view = self.rules.view(schema);
         for (index, item) in items.iter().enumerate() {
@@ -217,18 +222,22 @@ impl Check<'_> {
         }
     }
 
-    fn table(&mut self, node: &Node, view: &View<'_>, name: &str) {
+    fn table(&mut self, node: &Node, view: &View<'a>, name: &str) {
         let Value::Table(entries) = &node.value else {
             return;
         };
         let title = if name.is_empty() { self.rules.what } else { name };
-        let kinds = Rules::kind_names(view);
+        let kind = node.get("kind").and_then(Node::text);
+        let known = (view.identity(), kind.map(str::to_owned));
+        let new = || Rc::new(Table::new(self.rules, view, node));
+        let known = Rc::clone(self.tables.entry(known).or_insert_with(new));
+        let Table { kinds, keys, required } = &*known;
         if !kinds.is_empty() {
             match node.get("kind") {
                 Some(kind) if kind.text().is_none_or(|kind| !kinds.contains(&kind)) => {
                     let name = format!("{name}.kind");
                     match kind.text() {
-                        Some(_) => self.word(kind, &kinds, &name),
+                        Some(_) => self.word(kind, kinds, &name),
                         None => self.wrong_type(kind, &name, "a text", &[], ""),
                     }
                     return; // without its kind nothing is known about the other keys
@@ -246,8 +255,6 @@ impl Check<'_> {
                 }
             }
         }
-        let keys = self.rules.keys(view, node);
-        let kind = node.get("kind").and_then(Node::text);
         for entry in entries {
             let path = if name.is_empty() { entry.key.clone() } else { format!("{name}.{}", entry.key) };
             match keys.iter().find(|(key, _)| *key == entry.key) {
@@ -255,11 +262,11 @@ impl Check<'_> {
                 Some((_, view)) => self.value(&entry.node, view, &path),
                 None => match self.rules.any_key(view) {
                     Some(view) => self.value(&entry.node, &view, &path),
-                    None => self.unknown_key(entry, kind, title, &keys),
+                    None => self.unknown_key(entry, kind, title, keys),
                 },
             }
         }
-        for key in Rules::required(view, node) {
+        for &key in required {
             if node.get(key).is_none() {
                 let description =
                     keys.iter().find(|(known, _)| *known == key).and_then(|(_, v)| v.text("description"));

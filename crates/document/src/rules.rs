@@ -179,7 +179,28 @@ impl Rules {
     }
 }
 
+/// What a table may say, if its kind is known.
+#[derive(Debug)]
+pub(crate) struct Table<'a> {
+    pub(crate) kinds: Vec<&'a str>,
+    pub(crate) keys: Vec<(&'a str, View<'a>)>,
+    pub(crate) required: Vec<&'a str>,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn new(rules: &'a Rules, view: &View<'a>, table: &Node) -> Self {
+        let (keys, required) = (rules.keys(view, table), Rules::required(view, table));
+        Self { kinds: Rules::kind_names(view), keys, required }
+    }
+}
+
 impl<'a> View<'a> {
+    /// The same for all views of a schema within another one: its address, and that of the other.
+    pub(crate) fn identity(&self) -> [usize; 2] {
+        [self.layers.first(), self.around.first()]
+            .map(|it| it.map_or(0, |it| std::ptr::from_ref::<Json>(it).addr()))
+    }
+
     /// A keyword.
     pub fn get(&self, keyword: &str) -> Option<&'a Json> {
         self.around.iter().chain(&self.layers).find_map(|schema| schema.get(keyword))

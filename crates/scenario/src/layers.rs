@@ -31,7 +31,10 @@ pub(crate) fn fill(table: &mut Node, below: &Node, name: &str) {
     let Value::Table(entries) = &mut table.value else {
         return;
     };
-    let higher = entries.clone();
+    let concerns = |said: &&Entry| {
+        ROWS.iter().any(|(table, keys, _)| *table == name && keys.contains(&said.key.as_str()))
+    };
+    let higher: Vec<Entry> = entries.iter().filter(concerns).cloned().collect();
     for entry in lower {
         match entries.iter_mut().find(|own| own.key == entry.key) {
             Some(own) => fill(&mut own.node, &entry.node, &join(name, &entry.key)),

@@ -1,6 +1,7 @@
 //! A scenario that has been read: every key known, every value of its type and in its range. What the values mean
 //! together is the business of [`Scenario::validate`].
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::document::{DocumentError as ScenarioError, Node, Place, Problem, Source, Step, check, input};
 use crate::layers;
@@ -16,12 +17,13 @@ use backwater_codes::Code;
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub(crate) settings: Settings,
-    pub(crate) root: Node,
+    /// Shared, as those who have questions take a copy of all this.
+    pub(crate) root: Arc<Node>,
     pub(crate) sources: Vec<Source>,
     pub(crate) overrides: Vec<String>,
     pub(crate) base: PathBuf,
     /// What the user wrote, before the profile.
-    pub(crate) written: Node,
+    pub(crate) written: Arc<Node>,
     /// The profile's values.
     defaults: Node,
 }
@@ -39,6 +41,7 @@ impl Scenario {
         match read(text, overrides, base, &mut sources) {
             Ok(Read { settings, root, written, defaults }) => {
                 let (overrides, base) = (overrides.to_vec(), base.to_owned());
+                let [root, written] = [root, written].map(Arc::new);
                 Ok(Self { settings, root, sources, overrides, base, written, defaults })
             }
             Err(problems) => Err(ScenarioError::new(sources, problems)),
@@ -121,7 +124,10 @@ fn read(
             Problem::new(place, "the scenario is empty".to_owned(), "nothing here").code(Code::Syntax);
         return Err(vec![problem.help("write at least [topology] and one [[traffic]] or [[job]] entry")]);
     }
-    let (file, mut problems) = (root.clone(), Vec::new());
+    // What a scheme is set in; few files list some.
+    let lists = |text: &String| text.trim_start().starts_with("scheme");
+    let file = (root.get("scheme").is_some() || overrides.iter().any(lists)).then(|| root.clone());
+    let mut problems = Vec::new();
     for (index, text) in overrides.iter().enumerate() {
         let refused = overrides::apply(&mut root, text, (index + 1, 0), rules).err();
         problems.extend(refused.map(|problem| problem.code(Code::Override)));
@@ -135,7 +141,7 @@ fn read(
     layers::fill(&mut root, &defaults, "");
     layers::fill_entries(&mut root);
     problems.extend(check(&root, rules));
-    if problems.is_empty() {
+    if let (Some(file), true) = (file, problems.is_empty()) {
         // Only then: under every scheme the same would be wrong again.
         problems = schemes::check(&root, &file, overrides, base, sources);
     }

@@ -61,7 +61,7 @@ const OUTLINED: f64 = 1e5;
 pub struct ValidScenario {
     /// The file and the overrides, the places in them: what is found to be wrong later is shown there, too.
     sources: Vec<Source>,
-    root: Node,
+    root: Arc<Node>,
     overrides: Vec<String>,
     base: PathBuf,
     settings: Settings,
@@ -195,7 +195,7 @@ impl Context<'_> {
 
     /// A table such as `switch.pfc` as the user wrote it, in the file or in an override.
     fn wrote(&self, table: &[&str]) -> Option<&Node> {
-        table.iter().try_fold(&self.scenario.written, |node, key| node.get(key))
+        table.iter().try_fold(&*self.scenario.written, |node, key| node.get(key))
     }
 }
 

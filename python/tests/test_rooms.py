@@ -110,6 +110,7 @@ _RECORDS = {
         "log::Records",
         "simulation::Control",
         "simulation::Totals",
+        "simulation/completions::Completion",
         "simulation/look::Look",
         "simulation/look::PortLook",
         "simulation/retrace::*",

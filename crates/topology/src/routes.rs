@@ -1,5 +1,6 @@
 //! Forwarding: which ports lead from a switch to a host, and which of them a flow takes.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
 use crate::read::Entries;
@@ -32,7 +33,7 @@ pub enum Routing {
 }
 
 /// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Routes {
     /// Row of the table by node; hosts have none.
     row: Vec<Option<u32>>,
@@ -266,6 +267,20 @@ impl Routes {
     /// Memory of the tables in bytes.
     pub fn memory(&self) -> usize {
         self.table.bytes() + 16 * self.row.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.bytes())
+    }
+}
+
+/// What the routes say, however it is stored: `ROW.HOST.PORTS.LANE` of each switch and host.
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = self.host_index.iter().flatten().count() as u32;
+        let switches = (0..).zip(&self.row).filter_map(|(node, row)| row.map(|row| (node, row)));
+        let mut list = f.debug_list();
+        for ((node, row), host) in switches.flat_map(|switch| (0..hosts).map(move |host| (switch, host))) {
+            let ports: Vec<String> = self.next_ports(node, host).iter().map(u16::to_string).collect();
+            list.entry(&format_args!("{row}.{host}.{}.{}", ports.join("-"), self.lane(node, host)));
+        }
+        list.finish()
     }
 }
 

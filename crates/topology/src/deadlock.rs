@@ -6,6 +6,9 @@
 //! IEEE Trans. Computers 1987; for PFC: Hu et al., `HotNets` 2016). The graph here holds only the waits of real paths:
 //! frames that arrive through p and leave through q on their way from some host to another. Where frames change their lane on
 //! their way ([`Routes::lane`]), a port is one for each lane: every lane has a buffer and a gate of its own.
+//!
+//! Where all ways go up from tier to tier and then down, a port up waits for one of the next higher tier or for one down, and a port down
+//! for one of the next lower tier: no circle, and nothing to be followed.
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -45,6 +48,9 @@ impl std::error::Error for BufferCycle {}
 /// # Errors
 /// The shortest cycle through the first port (in port order) that is found to be on one.
 pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
+    if routes.is_tree() {
+        return Ok(());
+    }
     let attachments = hosts_by_attachment(net);
     let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
     let mut waits = Waits::new(net, routes.lanes());
@@ -75,6 +81,9 @@ pub fn check_pairs(
     routes: &Routes,
     pairs: impl IntoIterator<Item = (u32, u32)>,
 ) -> Result<(), BufferCycle> {
+    if routes.is_tree() {
+        return Ok(());
+    }
     let attachment = |host: u32| net.ports(net.hosts()[host as usize])[0].peer;
     // Hosts of one switch next to each other, so that those that are reached the same way are followed together.
     let mut ways: Vec<(u32, u32, u32)> =

@@ -29,6 +29,7 @@ mod routes;
 mod structured;
 mod summary;
 mod table;
+mod tree;
 
 pub use builder::Builder;
 pub use deadlock::BufferCycle;
@@ -39,6 +40,7 @@ pub use place::{Place, Structure};
 pub use reroutes::{Rerouted, Reroutes, Ways};
 pub use routes::{Routes, Routing};
 pub use summary::{Summary, summary};
+pub use table::{Cell, Near};
 
 /// Most nodes of one network. Forwarding tables take 2 B per switch and host, so the bound keeps a typing
 /// error in a generator's parameter from filling the memory.

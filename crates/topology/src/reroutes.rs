@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use crate::routes::{by_neighbour, divisors, hosts_by_attachment, turn_of};
-use crate::table::{TableBuilder, group_of};
 use crate::{Network, RouteError, Routes, Routing};
 
 /// The distance where there is no way.
@@ -71,10 +70,66 @@ pub struct Reroutes<'a> {
     /// Of destination d and row r: d × rows + r.
     distance: Vec<u16>,
     down: Vec<bool>,
-    table: TableBuilder,
+    table: Now,
     /// Rows and destinations between which ways may have changed.
     touched: Vec<(u32, u32)>,
     found: Found,
+}
+
+/// What all switches say now: the number of a group by row and host.
+#[derive(Debug)]
+struct Now {
+    hosts: usize,
+    cells: Vec<u16>,
+    /// Group g: `ports[start[g]..start[g + 1]]`.
+    start: Vec<u32>,
+    ports: Vec<u16>,
+    ids: BTreeMap<Vec<u16>, u16>,
+}
+
+impl Now {
+    fn new(net: &Network, routes: &Routes, switches: &[u32]) -> Result<Self, RouteError> {
+        let hosts = net.hosts().len();
+        let cells = Vec::with_capacity(switches.len() * hosts);
+        let mut now = Self { hosts, cells, start: vec![0], ports: Vec::new(), ids: BTreeMap::new() };
+        for &switch in switches {
+            // Neighbours have the same ports more often than not.
+            let mut last: Option<(&[u16], u16)> = None;
+            for host in 0..hosts as u32 {
+                let ports = routes.next_ports(switch, host);
+                let id = match last {
+                    Some((same, id)) if same == ports => id,
+                    _ => now.intern(ports)?,
+                };
+                last = Some((ports, id));
+                now.cells.push(id);
+            }
+        }
+        Ok(now)
+    }
+
+    /// The number of a group.
+    fn intern(&mut self, group: &[u16]) -> Result<u16, RouteError> {
+        if let Some(&id) = self.ids.get(group) {
+            return Ok(id);
+        }
+        let id = u16::try_from(self.ids.len()).map_err(|_| RouteError::TooManyGroups)?;
+        self.ports.extend_from_slice(group);
+        self.start.push(self.ports.len() as u32);
+        self.ids.insert(group.to_vec(), id);
+        Ok(id)
+    }
+
+    /// From switch `row`, this group leads to a host; returns the one that has led there.
+    fn replace(&mut self, row: u32, host: u32, id: u16) -> u16 {
+        std::mem::replace(&mut self.cells[row as usize * self.hosts + host as usize], id)
+    }
+}
+
+/// Group g: `ports[start[g]..start[g + 1]]`.
+fn group_of<'a>(start: &[u32], ports: &'a [u16], group: u16) -> &'a [u16] {
+    let group = usize::from(group);
+    &ports[start[group] as usize..start[group + 1] as usize]
 }
 
 /// What is known of states of the links, and how one becomes another.
@@ -115,8 +170,12 @@ impl<'a> Reroutes<'a> {
             let name = if routing == Routing::Minimal { "minimal" } else { "dimension-order" };
             return Err(RouteError::Structure { routing: name, wanted: "a network whose links are all up" });
         }
-        let (row, table) = routes.rows();
         let switches: Vec<u32> = (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node)).collect();
+        let mut row = vec![None; net.nodes().len()];
+        for (number, switch) in (0..).zip(&switches) {
+            row[*switch as usize] = Some(number);
+        }
+        let table = Now::new(net, routes, &switches)?;
         let mut links = Vec::new();
         for &node in &switches {
             let ports = (0..).zip(net.ports(node));
@@ -138,14 +197,14 @@ impl<'a> Reroutes<'a> {
             net,
             divisors: (routing == Routing::DModK).then(|| divisors(net)),
             parallel: net.has_parallel_links(),
-            row: row.to_vec(),
+            row,
             switches,
             links,
             destinations,
             destination,
             distance,
             down: vec![false; net.links().len()],
-            table: TableBuilder::from(table),
+            table,
             touched: Vec::new(),
             found: Found { links: LinkSet::new(net.links().len()), ..Found::default() },
         })
@@ -190,8 +249,7 @@ impl<'a> Reroutes<'a> {
 
     /// The ways that switches got.
     pub fn ways(self) -> Ways {
-        let (start, ports) = self.table.groups();
-        Ways { runs: self.found.runs, start, ports }
+        Ways { runs: self.found.runs, start: self.table.start, ports: self.table.ports }
     }
 
     /// Memory of the ways in bytes.

@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::read::Entries;
-use crate::structured::{self, LaneTable};
-use crate::table::{Table, TableBuilder};
-use crate::{Network, RouteError};
+use crate::table::{Cell, NOWHERE, Near, Table, TableBuilder};
+use crate::{Network, RouteError, structured, tree};
 
 /// How one of several equally short ways is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -32,24 +31,40 @@ pub enum Routing {
     Minimal,
 }
 
-/// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward.
+/// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward. A clone shares the tables.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Routes {
+    tables: Arc<Tables>,
+    /// Whether packets change their lane.
+    lanes: bool,
+}
+
+#[derive(PartialEq, Eq)]
+struct Tables {
     /// Row of the table by node; hosts have none.
     row: Vec<Option<u32>>,
     host_index: Vec<Option<u32>>,
     table: Table,
-    lanes: Option<Arc<LaneTable>>,
+    /// Ways go up and then down, from tier to tier.
+    is_tree: bool,
 }
 
 impl Routes {
-    /// Computes the tables: 2 B per switch and host, one breadth-first search per switch that has hosts.
+    /// Computes the tables: from the place of each switch where the network is a tree of alike switches, a grid or a dragonfly, else by
+    /// one breadth-first search per switch that has hosts.
     ///
     /// # Errors
     /// [`RouteError::Unreachable`] names two hosts without a path; [`RouteError::TooManyGroups`]; [`RouteError::Structure`].
     pub fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
         check_reachable(net)?;
-        Self::by_links(net, routing, &|_| false)
+        let switches = switches(net);
+        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
+            return Ok(Self::of(net, structured::table(net, routing, &switches)?, false));
+        }
+        match tree::table(net, routing, &switches)? {
+            Some(table) => Ok(Self::of(net, table, true)),
+            None => Ok(Self::of(net, searched(net, routing, &switches, &|_| false)?, false)),
+        }
     }
 
     /// The same if some links, by their index, are down. Where no way is left, the table has no ports.
@@ -61,53 +76,16 @@ impl Routes {
             let name = if routing == Routing::Minimal { "minimal" } else { "dimension-order" };
             return Err(RouteError::Structure { routing: name, wanted: "a network whose links are all up" });
         }
-        Self::by_links(net, routing, &|link| down[link as usize])
+        Ok(Self::of(net, searched(net, routing, &switches(net), &|link| down[link as usize])?, false))
     }
 
-    fn by_links(net: &Network, routing: Routing, down: &dyn Fn(u32) -> bool) -> Result<Self, RouteError> {
+    fn of(net: &Network, table: Table, is_tree: bool) -> Self {
         let count = net.nodes().len() as u32;
-        let switches: Vec<u32> = (0..count).filter(|&node| net.is_switch(node)).collect();
-        let mut row = vec![None; count as usize];
-        for (index, &switch) in switches.iter().enumerate() {
-            row[switch as usize] = Some(index as u32);
-        }
-        let mut table = TableBuilder::new(switches.len(), net.hosts().len());
+        let mut rows = 0..;
+        let row = (0..count).map(|node| if net.is_switch(node) { rows.next() } else { None }).collect();
         let host_index = (0..count).map(|node| net.host_index(node)).collect();
-        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
-            let lanes = structured::fill(net, routing, &switches, &mut table)?.map(Arc::new);
-            return Ok(Self { row, host_index, table: table.build(), lanes });
-        }
-        let (divisors, parallel) = (divisors(net), net.has_parallel_links());
-        let mut group = Vec::new();
-        for (attachment, hosts) in hosts_by_attachment(net) {
-            let distance = distances_by(net, attachment, down);
-            for (&switch, row) in switches.iter().zip(0..) {
-                group.clear();
-                group.extend(
-                    closer(net, &distance, switch)
-                        .filter(|port| !down(net.ports(switch)[usize::from(*port)].link)),
-                );
-                match routing {
-                    _ if switch == attachment => {
-                        for &host in &hosts {
-                            let nic = &net.ports(net.hosts()[host as usize])[0];
-                            if !down(nic.link) {
-                                table.set(row, host, &[nic.peer_port])?;
-                            }
-                        }
-                    }
-                    Routing::DModK if !group.is_empty() => {
-                        let links = if parallel { by_neighbour(net, switch, &group) } else { Vec::new() };
-                        for &host in &hosts {
-                            let turn = u64::from(host) / divisors[switch as usize];
-                            table.set(row, host, &[turn_of(&group, &links, turn)])?;
-                        }
-                    }
-                    _ => table.set_all(row, &hosts, &group)?,
-                }
-            }
-        }
-        Ok(Self { row, host_index, table: table.build(), lanes: None })
+        let lanes = table.changes_lanes();
+        Self { tables: Arc::new(Tables { row, host_index, table, is_tree }), lanes }
     }
 
     /// The tables that somebody wrote out: ports by switch and host, as [`crate::read::table`] reads them. A switch that nothing passes on its
@@ -116,22 +94,16 @@ impl Routes {
     /// # Errors
     /// [`RouteError::Missing`] and [`RouteError::Loop`] name the switch, and from where to where a packet would come there.
     pub fn from_entries(net: &Network, entries: &Entries) -> Result<Self, RouteError> {
-        let count = net.nodes().len() as u32;
-        let switches = (0..count).filter(|&node| net.is_switch(node));
-        let mut row = vec![None; count as usize];
-        let mut rows = 0;
-        for switch in switches {
-            row[switch as usize] = Some(rows);
-            rows += 1;
-        }
-        let mut table = TableBuilder::new(rows as usize, net.hosts().len());
-        for (&(switch, host), ports) in entries {
-            if let Some(row) = row[switch as usize] {
-                table.set(row, host, ports)?;
+        let mut table = TableBuilder::new(net.hosts().len() as u32);
+        let mut cells = vec![NOWHERE; net.hosts().len()];
+        for switch in switches(net) {
+            cells.fill(NOWHERE);
+            for ((_, host), ports) in entries.range((switch, 0)..=(switch, u32::MAX)) {
+                cells[*host as usize] = table.cell(ports)?;
             }
+            table.cells(&cells);
         }
-        let host_index = (0..count).map(|node| net.host_index(node)).collect();
-        let routes = Self { row, host_index, table: table.build(), lanes: None };
+        let routes = Self::of(net, table.build(), false);
         let attachments: Vec<u32> = hosts_by_attachment(net).into_keys().collect();
         for host in 0..net.hosts().len() as u32 {
             routes.arrives(net, &attachments, host)?;
@@ -181,20 +153,20 @@ impl Routes {
     /// The same routes without the lanes: packets stay on the one they begin on.
     #[must_use]
     pub fn on_one_lane(self) -> Self {
-        Self { lanes: None, ..self }
+        Self { lanes: false, ..self }
     }
 
     /// How many lanes packets use one after the other, of those that begin on one: 1 or 2.
-    pub fn lanes(&self) -> u8 {
-        if self.lanes.is_some() { 2 } else { 1 }
+    pub const fn lanes(&self) -> u8 {
+        if self.lanes { 2 } else { 1 }
     }
 
     /// The lane, counted from the one it begins on, of a packet to a host on the link by which it leaves `node`. 0 where it leaves
     /// its source or reaches its destination.
     #[inline]
     pub fn lane(&self, node: u32, dst_host: u32) -> u8 {
-        match (&self.lanes, self.row[node as usize]) {
-            (Some(lanes), Some(row)) => lanes.lane(row, dst_host),
+        match self.tables.row[node as usize] {
+            Some(row) if self.lanes => self.tables.table.lane(row, dst_host),
             _ => 0,
         }
     }
@@ -202,11 +174,52 @@ impl Routes {
     /// The ports of `node` on shortest paths to a host, ascending. Empty at that host itself, and at a switch that no
     /// link joins to it.
     pub fn next_ports(&self, node: u32, dst_host: u32) -> &[u16] {
-        match self.row[node as usize] {
-            Some(row) => self.table.group(row, dst_host),
-            None if self.host_index[node as usize] == Some(dst_host) => &[],
+        match self.tables.row[node as usize] {
+            Some(row) => self.tables.table.ports(row, dst_host),
+            None if self.tables.host_index[node as usize] == Some(dst_host) => &[],
             None => &[0],
         }
+    }
+
+    /// What leads from a switch to a host: as [`Routes::next_ports`], for those who look many up.
+    ///
+    /// # Panics
+    /// If `switch` is a host.
+    pub fn cell(&self, switch: u32, dst_host: u32) -> Cell {
+        self.tables.table.cell(self.row_of(switch), dst_host)
+    }
+
+    /// The largest list of cells of a switch.
+    ///
+    /// # Panics
+    /// If `switch` is a host.
+    pub fn near(&self, switch: u32) -> Near {
+        self.tables.table.near(self.row_of(switch))
+    }
+
+    /// The ports of all groups, by [`Cell::group`].
+    pub fn groups(&self) -> &Arc<[Box<[u16]>]> {
+        self.tables.table.groups()
+    }
+
+    /// Whether a switch has several ports for some host.
+    ///
+    /// # Panics
+    /// If `switch` is a host.
+    pub fn has_choice(&self, switch: u32) -> bool {
+        self.tables.table.has_choice(self.row_of(switch))
+    }
+
+    /// Whether a switch has no way to some host.
+    ///
+    /// # Panics
+    /// If `switch` is a host.
+    pub fn has_gaps(&self, switch: u32) -> bool {
+        self.tables.table.has_gaps(self.row_of(switch))
+    }
+
+    fn row_of(&self, switch: u32) -> u32 {
+        self.tables.row[switch as usize].expect("hosts have no table")
     }
 
     /// The port that a flow with this hash takes: multiply-shift over the group, no division.
@@ -254,27 +267,25 @@ impl Routes {
     /// True if two hosts at the same switch are reached by the same ports from everywhere else.
     pub(crate) fn same_ways(&self, net: &Network, one: u32, other: u32) -> bool {
         let attachment = net.ports(net.hosts()[one as usize])[0].peer;
-        let except = self.row[attachment as usize];
-        let lanes = self.lanes.as_ref().is_none_or(|lanes| lanes.same_column_except(except, one, other));
-        lanes && self.table.same_column_except(except, one, other)
+        self.tables.table.same_column_except(self.tables.row[attachment as usize], one, other)
     }
 
-    /// The row of each node, and the table.
-    pub(crate) fn rows(&self) -> (&[Option<u32>], &Table) {
-        (&self.row, &self.table)
+    /// Whether all ways go up and then down, from tier to tier: no waits of theirs form a circle.
+    pub(crate) fn is_tree(&self) -> bool {
+        self.tables.is_tree
     }
 
     /// Memory of the tables in bytes.
     pub fn memory(&self) -> usize {
-        self.table.bytes() + 16 * self.row.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.bytes())
+        self.tables.table.bytes() + 16 * self.tables.row.len()
     }
 }
 
-/// What the routes say, however it is stored: `ROW.HOST.PORTS.LANE` of each switch and host.
+/// What the routes say, whatever it is stored as: `ROW.HOST.PORTS.LANE` of each switch and host.
 impl fmt::Debug for Routes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts = self.host_index.iter().flatten().count() as u32;
-        let switches = (0..).zip(&self.row).filter_map(|(node, row)| row.map(|row| (node, row)));
+        let hosts = self.tables.host_index.iter().flatten().count() as u32;
+        let switches = (0..).zip(&self.tables.row).filter_map(|(node, row)| row.map(|row| (node, row)));
         let mut list = f.debug_list();
         for ((node, row), host) in switches.flat_map(|switch| (0..hosts).map(move |host| (switch, host))) {
             let ports: Vec<String> = self.next_ports(node, host).iter().map(u16::to_string).collect();
@@ -282,6 +293,64 @@ impl fmt::Debug for Routes {
         }
         list.finish()
     }
+}
+
+/// All switches, ascending.
+fn switches(net: &Network) -> Vec<u32> {
+    (0..net.nodes().len() as u32).filter(|&node| net.is_switch(node)).collect()
+}
+
+/// The table by distances: one breadth-first search per switch that has hosts.
+fn searched(
+    net: &Network,
+    routing: Routing,
+    switches: &[u32],
+    down: &dyn Fn(u32) -> bool,
+) -> Result<Table, RouteError> {
+    let attachments = hosts_by_attachment(net);
+    // Hosts at one switch share the groups of all others. Which group it is, switch by switch.
+    let (mut groups, mut ids) = (Vec::<Vec<u16>>::new(), BTreeMap::<Vec<u16>, u32>::new());
+    let mut found = vec![0u32; switches.len() * attachments.len()];
+    for (column, &attachment) in attachments.keys().enumerate() {
+        let distance = distances_by(net, attachment, down);
+        for (row, &switch) in switches.iter().enumerate() {
+            let ports = closer(net, &distance, switch);
+            let group: Vec<u16> =
+                ports.filter(|port| !down(net.ports(switch)[usize::from(*port)].link)).collect();
+            let id = ids.get(&group).copied().unwrap_or_else(|| {
+                ids.insert(group.clone(), groups.len() as u32);
+                groups.push(group);
+                groups.len() as u32 - 1
+            });
+            found[row * attachments.len() + column] = id;
+        }
+    }
+    let mut table = TableBuilder::new(net.hosts().len() as u32);
+    let mut cells = vec![NOWHERE; net.hosts().len()];
+    let (divisors, parallel) = (divisors(net), net.has_parallel_links());
+    for (&switch, found) in switches.iter().zip(found.chunks(attachments.len())) {
+        for ((&attachment, hosts), id) in attachments.iter().zip(found) {
+            let group = &groups[*id as usize];
+            let links = match routing {
+                Routing::DModK if parallel => by_neighbour(net, switch, group),
+                _ => Vec::new(),
+            };
+            let all = if routing == Routing::DModK { NOWHERE } else { table.cell(group)? };
+            for &host in hosts {
+                let nic = &net.ports(net.hosts()[host as usize])[0];
+                cells[host as usize] = match routing {
+                    _ if switch == attachment && down(nic.link) => NOWHERE,
+                    _ if switch == attachment => Cell::direct(nic.peer_port),
+                    Routing::DModK if !group.is_empty() => {
+                        Cell::direct(turn_of(group, &links, u64::from(host) / divisors[switch as usize]))
+                    }
+                    _ => all,
+                };
+            }
+        }
+        table.cells(&cells);
+    }
+    Ok(table.build())
 }
 
 /// How far a node has been followed.
@@ -370,12 +439,9 @@ pub(crate) fn hosts_by_attachment(net: &Network) -> BTreeMap<u32, Vec<u32>> {
     map
 }
 
-/// The D of [`Routing::DModK`] by node: tiers are counted from the hosts up, and a tier's width is the number of
-/// neighbours that a switch below has in it.
-pub(crate) fn divisors(net: &Network) -> Vec<u64> {
-    let count = net.nodes().len();
-    let mut tier: Vec<Option<u32>> = vec![None; count];
-    let mut divisor = vec![1u64; count];
+/// The tier of each node, counted from the hosts up; `None`: no host is near.
+pub(crate) fn tiers(net: &Network) -> Vec<Option<u32>> {
+    let mut tier: Vec<Option<u32>> = vec![None; net.nodes().len()];
     let mut queue: VecDeque<u32> = net.hosts().iter().copied().collect();
     for &host in net.hosts() {
         tier[host as usize] = Some(0);
@@ -388,6 +454,19 @@ pub(crate) fn divisors(net: &Network) -> Vec<u64> {
                 queue.push_back(port.peer);
             }
         }
+    }
+    tier
+}
+
+/// The D of [`Routing::DModK`] by node: a tier's width is the number of neighbours that a switch below has in it.
+pub(crate) fn divisors(net: &Network) -> Vec<u64> {
+    let tier = tiers(net);
+    let mut order: Vec<u32> =
+        (0..net.nodes().len() as u32).filter(|node| tier[*node as usize].is_some()).collect();
+    order.sort_by_key(|node| tier[*node as usize]);
+    let mut divisor = vec![1u64; net.nodes().len()];
+    for node in order {
+        let above = tier[node as usize].map(|t| t + 1);
         let up = |port: &&crate::Port| tier[port.peer as usize] == above;
         let peers: BTreeSet<u32> = net.ports(node).iter().filter(up).map(|port| port.peer).collect();
         for &peer in &peers {

@@ -10,74 +10,120 @@
 //! | mesh | all | | rows have no way around; dimensions follow each other |
 //!
 //! The last link, to the host itself, is on lane 0.
-use std::collections::BTreeMap;
-
-use crate::table::TableBuilder;
+use crate::table::{Cell, Table, TableBuilder};
 use crate::{Network, RouteError, Routing, Structure};
-
-/// The lane of each switch and host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LaneTable {
-    columns: usize,
-    cells: Vec<u8>,
-}
-
-impl LaneTable {
-    pub(crate) fn lane(&self, row: u32, column: u32) -> u8 {
-        self.cells[row as usize * self.columns + column as usize]
-    }
-
-    /// Heap memory in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.cells.len()
-    }
-
-    /// True if all switches but `except` have the same lanes for both columns.
-    pub(crate) fn same_column_except(&self, except: Option<u32>, one: u32, other: u32) -> bool {
-        let rows = self.cells.chunks(self.columns).zip(0..).filter(|&(_, row)| Some(row) != except);
-        rows.into_iter().all(|(cells, _)| cells[one as usize] == cells[other as usize])
-    }
-}
 
 /// One way to the next switch, for the switches of one network.
 enum Steps {
-    Grid { sizes: Vec<u32>, wraps: bool, first: u32 },
+    Grid { sizes: Vec<u32>, wraps: bool },
     Dragonfly { gateways: Vec<Vec<(u32, Vec<u16>)>>, groups: u32 },
 }
 
-/// Fills the table of all `switches`, which are its rows; the lanes, if packets change theirs.
-pub(crate) fn fill(
-    net: &Network,
-    routing: Routing,
-    switches: &[u32],
-    table: &mut TableBuilder,
-) -> Result<Option<LaneTable>, RouteError> {
+/// The table of all `switches`, which are its rows. They are the last nodes, in the order of their coordinates, and so are the hosts at
+/// them, as many at each.
+pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result<Table, RouteError> {
     let steps = Steps::new(net, routing)?;
-    let columns = net.hosts().len();
-    let mut lanes = LaneTable { columns, cells: vec![0; switches.len() * columns] };
-    let attachments = crate::routes::hosts_by_attachment(net);
-    for (row, &switch) in (0..).zip(switches) {
-        let by_peer = ByPeer::new(net, switch);
-        // What is reached by the same ports is set together: finding a group of ports takes longer than a step.
-        let mut together: BTreeMap<Way, Vec<u32>> = BTreeMap::new();
-        for (&to, hosts) in &attachments {
-            if switch == to {
-                for &host in hosts {
-                    table.set(row, host, &[net.ports(net.hosts()[host as usize])[0].peer_port])?;
-                }
-                continue;
-            }
-            let (way, lane) = steps.next(net, switch, to);
-            together.entry(way).or_default().extend(hosts);
-            for &host in hosts {
-                lanes.cells[row as usize * columns + host as usize] = lane;
-            }
+    let mut table = TableBuilder::new(net.hosts().len() as u32);
+    for &switch in switches {
+        let mut row = Row {
+            net,
+            switch,
+            first: switches[0],
+            by_peer: ByPeer::new(net, switch),
+            each: (net.hosts().len() / switches.len()) as u32,
+            runs: Vec::new(),
+            table: &mut table,
+        };
+        match &steps {
+            Steps::Grid { sizes, wraps } => row.grid(sizes, *wraps, &mut net.place(switch).at.clone(), 0)?,
+            Steps::Dragonfly { gateways, groups } => row.dragonfly(gateways, *groups)?,
         }
-        for (way, hosts) in together {
-            table.set_all(row, &hosts, &steps.ports(net, switch, way, &by_peer))?;
+        let runs = row.runs;
+        table.runs(&runs);
+    }
+    Ok(table.build())
+}
+
+/// The row of a switch while it is made: what leads to the hosts of one switch after the other.
+struct Row<'a> {
+    net: &'a Network,
+    switch: u32,
+    /// The first of all switches.
+    first: u32,
+    by_peer: ByPeer,
+    /// Hosts at each switch.
+    each: u32,
+    runs: Vec<(Cell, u32)>,
+    table: &'a mut TableBuilder,
+}
+
+impl Row<'_> {
+    /// So many switches more are reached by these ports, on a lane.
+    fn by(&mut self, ports: &[u16], lane: u8, switches: u32) -> Result<(), RouteError> {
+        let cell = self.table.cell_on(ports, lane)?;
+        let before = self.runs.last().map_or(0, |(_, end)| *end);
+        self.runs.push((cell, before + switches * self.each));
+        Ok(())
+    }
+
+    /// The hosts at the switch itself come next.
+    fn own(&mut self) {
+        let before = self.runs.last().map_or(0, |(_, end)| *end);
+        for host in before..before + self.each {
+            let port = self.net.ports(self.net.hosts()[host as usize])[0].peer_port;
+            self.runs.push((Cell::direct(port), host + 1));
         }
     }
-    Ok(lanes.cells.iter().any(|lane| *lane > 0).then_some(lanes))
+
+    /// The switches whose coordinates before `axis` are those of this one.
+    fn grid(&mut self, sizes: &[u32], wraps: bool, there: &mut [u32], axis: usize) -> Result<(), RouteError> {
+        let Some(&size) = sizes.get(axis) else {
+            self.own();
+            return Ok(());
+        };
+        let stride: u32 = sizes[axis + 1..].iter().product();
+        let here = self.net.place(self.switch).at[axis];
+        for x in 0..size {
+            if x == here {
+                self.grid(sizes, wraps, there, axis + 1)?;
+                continue;
+            }
+            there[axis] = x;
+            let own = &self.net.place(self.switch).at;
+            let (peer, lane) = grid_step(self.switch - self.first, own, there, sizes, wraps);
+            there[axis] = here;
+            let ports: Vec<u16> = self.by_peer.to(self.first + peer).collect();
+            self.by(&ports, lane, stride)?;
+        }
+        Ok(())
+    }
+
+    /// Group after group; in the own one, switch after switch.
+    fn dragonfly(&mut self, gateways: &[Vec<(u32, Vec<u16>)>], groups: u32) -> Result<(), RouteError> {
+        let size = (self.net.nodes().len() as u32 - self.first) / groups;
+        let own = self.net.place(self.switch).at[0];
+        for group in 0..groups {
+            if group != own {
+                let gateways = &gateways[(own * groups + group) as usize];
+                let mut ports = match gateways.iter().find(|(gateway, _)| *gateway == self.switch) {
+                    Some((_, links)) => links.clone(),
+                    None => gateways.iter().flat_map(|(gateway, _)| self.by_peer.to(*gateway)).collect(),
+                };
+                ports.sort_unstable();
+                self.by(&ports, 0, size)?;
+                continue;
+            }
+            for switch in self.first + own * size..self.first + (own + 1) * size {
+                if switch == self.switch {
+                    self.own();
+                } else {
+                    let ports: Vec<u16> = self.by_peer.to(switch).collect();
+                    self.by(&ports, 1, 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The ports of a switch by the node behind them, sorted.
@@ -98,11 +144,9 @@ impl ByPeer {
 
 impl Steps {
     fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
-        let count = net.nodes().len() as u32;
         match (routing, net.structure()) {
             (Routing::DimensionOrder, Structure::Grid { sizes, wraps }) => {
-                let first = count - sizes.iter().product::<u32>();
-                Ok(Self::Grid { sizes: sizes.clone(), wraps: *wraps, first })
+                Ok(Self::Grid { sizes: sizes.clone(), wraps: *wraps })
             }
             (Routing::Minimal, Structure::Dragonfly) => Ok(Self::dragonfly(net)),
             (Routing::DimensionOrder, _) => {
@@ -133,45 +177,6 @@ impl Steps {
         }
         Self::Dragonfly { gateways, groups }
     }
-
-    /// How a switch sends to the hosts of another one, and the lane.
-    fn next(&self, net: &Network, from: u32, to: u32) -> (Way, u8) {
-        let (here, there) = (&net.place(from).at, &net.place(to).at);
-        match self {
-            Self::Grid { sizes, wraps, first } => {
-                let (peer, lane) = grid_step(from - first, here, there, sizes, *wraps);
-                (Way::To(first + peer), lane)
-            }
-            Self::Dragonfly { .. } if here[0] == there[0] => (Way::To(to), 1),
-            Self::Dragonfly { .. } => (Way::Group(there[0]), 0),
-        }
-    }
-
-    /// The ports of a switch that lead there, ascending.
-    fn ports(&self, net: &Network, from: u32, way: Way, by_peer: &ByPeer) -> Vec<u16> {
-        match (way, self) {
-            (Way::Group(there), Self::Dragonfly { gateways, groups }) => {
-                let gateways = &gateways[(net.place(from).at[0] * groups + there) as usize];
-                let own = gateways.iter().find(|(gateway, _)| *gateway == from);
-                let mut next = match own {
-                    Some((_, links)) => links.clone(),
-                    None => gateways.iter().flat_map(|(gateway, _)| by_peer.to(*gateway)).collect(),
-                };
-                next.sort_unstable();
-                next
-            }
-            (Way::To(peer) | Way::Group(peer), _) => by_peer.to(peer).collect(),
-        }
-    }
-}
-
-/// Where a packet goes next.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
-    /// To this node.
-    To(u32),
-    /// To this group, by any of the switches with links to it.
-    Group(u32),
 }
 
 /// The number of the next switch after number `from`, and the lane. In the first dimension in which they differ, the shorter way

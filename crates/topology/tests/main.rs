@@ -1,4 +1,5 @@
 //! Networks and the ways through them.
+mod computed;
 mod deadlock;
 mod generators;
 mod hpcc_reader;

@@ -1,0 +1,246 @@
+//! Routes of networks in tiers in which the switches above one are all alike: fat trees, Clos networks, leaves and spines, rails,
+//! generalized trees, whether a generator made them or a file lists their links.
+//!
+//! A switch's tier is its distance from the hosts; every link joins two tiers next to each other. Two switches are alike if the same
+//! hosts are below them, they are of one tier, and the switches above them are alike; all switches above one must be. Then a
+//! shortest way to a host that is below a switch leads down only, and one to any other host leads up by all of its ports:
+//!
+//! - From tier t there are t links down to each host below, and no way from tier t has fewer.
+//! - To another host a way must go up. Who goes down first comes up again to a switch that is alike, as all above those below are: as
+//!   far away as before, and two links later. What is above is alike, so that all ports up are equally good.
+//!
+//! So nothing has to be searched for: what a switch says follows from which hosts are below each of its ports, and the same hosts
+//! below the same ports give the same list, as at all cores of a fat tree.
+use std::collections::BTreeMap;
+
+use crate::routes::{by_neighbour, divisors, tiers, turn_of};
+use crate::table::{Cell, Cells, NOWHERE, Span, Table, TableBuilder};
+use crate::{Network, RouteError, Routing};
+
+/// Hosts as stretches: (first, count), in their order, none next to another.
+type Hosts = Vec<(u32, u32)>;
+
+/// What is below the nodes of such a network.
+struct Tree {
+    /// By node; `None`: no host is near.
+    tier: Vec<Option<u32>>,
+    /// By node, which of `sets`.
+    below: Vec<u32>,
+    sets: Vec<Hosts>,
+}
+
+/// The table of all `switches`, which are its rows; `None`: the network is no such tree.
+pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result<Option<Table>, RouteError> {
+    let Some(tree) = Tree::new(net) else { return Ok(None) };
+    let modulo = (routing == Routing::DModK).then(|| (divisors(net), net.has_parallel_links()));
+    let mut table = TableBuilder::new(net.hosts().len() as u32);
+    let (mut known_far, mut known) = (BTreeMap::new(), BTreeMap::new());
+    for &switch in switches {
+        let ways = tree.ways(net, switch, modulo.as_ref());
+        let key = (ways.up.clone(), ways.turns.clone());
+        let far = match known_far.get(&key) {
+            _ if tree.hosts(switch) == [(0, table.hosts())] => Cells::One(NOWHERE),
+            Some(far) => *far,
+            None => {
+                let far = ways.far(&mut table)?;
+                known_far.insert(key, far);
+                far
+            }
+        };
+        let near = if let Some(near) = known.get(&ways) {
+            *near
+        } else {
+            let near = ways.near(&tree, tree.hosts(switch), far, &mut table)?;
+            known.insert(ways, near);
+            near
+        };
+        table.row(near, far);
+    }
+    Ok(Some(table.build()))
+}
+
+impl Tree {
+    fn new(net: &Network) -> Option<Self> {
+        let tier = tiers(net);
+        let steps = |link: &crate::Link| match (tier[link.a as usize], tier[link.b as usize]) {
+            (Some(a), Some(b)) => a.abs_diff(b) == 1,
+            (a, b) => a == b,
+        };
+        if !net.links().iter().all(steps) {
+            return None;
+        }
+        let mut order: Vec<u32> =
+            (0..net.nodes().len() as u32).filter(|node| tier[*node as usize].is_some()).collect();
+        order.sort_by_key(|node| tier[*node as usize]);
+        let sets = (0..net.hosts().len() as u32).map(|host| vec![(host, 1)]).collect();
+        let mut tree = Self { tier, below: vec![0; net.nodes().len()], sets };
+        (tree.look_down(net, &order)? && tree.is_alike(net, &order)).then_some(tree)
+    }
+
+    /// Finds the hosts below all nodes, from the lowest tier up; `None`, or false: those below two ports are not the same, and not
+    /// apart.
+    fn look_down(&mut self, net: &Network, order: &[u32]) -> Option<bool> {
+        let mut known = BTreeMap::<Vec<u32>, u32>::new();
+        let (mut tier, mut stretches) = (0, 0);
+        for &node in order {
+            if let Some(host) = net.host_index(node) {
+                self.below[node as usize] = host;
+                continue;
+            }
+            let mut parts: Vec<u32> =
+                self.towards(net, node, false).map(|port| self.below[port as usize]).collect();
+            parts.sort_unstable();
+            parts.dedup();
+            if std::mem::replace(&mut tier, self.tier[node as usize]?) != tier {
+                stretches = 0;
+            }
+            self.below[node as usize] = match (parts.as_slice(), known.get(&parts)) {
+                ([one], _) => *one,
+                (_, Some(set)) => *set,
+                _ => {
+                    let hosts = union(parts.iter().flat_map(|part| &self.sets[*part as usize]))?;
+                    // Those of a tier are apart, too, or some switches are not alike.
+                    stretches += hosts.len();
+                    if stretches > net.hosts().len() {
+                        return None;
+                    }
+                    self.sets.push(hosts);
+                    known.insert(parts, self.sets.len() as u32 - 1);
+                    self.sets.len() as u32 - 1
+                }
+            };
+        }
+        Some(true)
+    }
+
+    /// Whether all switches above each are alike, seen from the highest tier down.
+    fn is_alike(&self, net: &Network, order: &[u32]) -> bool {
+        let mut class = vec![0u32; net.nodes().len()];
+        let mut known = BTreeMap::new();
+        for &node in order.iter().rev() {
+            let mut above = self.towards(net, node, true).map(|peer| class[peer as usize]);
+            let first = above.next();
+            if above.any(|other| Some(other) != first) {
+                return false;
+            }
+            let next = known.len() as u32;
+            let key = (self.tier[node as usize], self.below[node as usize], first);
+            class[node as usize] = *known.entry(key).or_insert(next);
+        }
+        true
+    }
+
+    /// The nodes behind the ports that lead up, or down.
+    fn towards<'a>(&'a self, net: &'a Network, node: u32, up: bool) -> impl Iterator<Item = u32> + 'a {
+        let own = self.tier[node as usize];
+        let peers = net.ports(node).iter().map(|port| port.peer);
+        peers.filter(move |peer| (self.tier[*peer as usize] > own) == up)
+    }
+
+    /// The hosts below a switch.
+    fn hosts(&self, switch: u32) -> &[(u32, u32)] {
+        if self.tier[switch as usize].is_some() {
+            &self.sets[self.below[switch as usize] as usize]
+        } else {
+            &[]
+        }
+    }
+
+    /// Where the ports of a switch lead.
+    fn ways(&self, net: &Network, switch: u32, modulo: Option<&(Vec<u64>, bool)>) -> Ways {
+        let own = self.tier[switch as usize];
+        let (mut up, mut down) = (Vec::new(), BTreeMap::<u32, Vec<u16>>::new());
+        for (number, port) in (0..).zip(net.ports(switch)).filter(|_| own.is_some()) {
+            if self.tier[port.peer as usize] > own {
+                up.push(number);
+            } else {
+                down.entry(self.below[port.peer as usize]).or_default().push(number);
+            }
+        }
+        let turns = modulo.map(|(divisors, parallel)| {
+            let all: Vec<u16> = (0..net.ports(switch).len() as u16).collect();
+            (divisors[switch as usize], if *parallel { by_neighbour(net, switch, &all) } else { Vec::new() })
+        });
+        Ways { up, down: down.into_iter().collect(), turns }
+    }
+}
+
+/// The hosts of sets that are apart; `None`: some are not.
+fn union<'a>(parts: impl Iterator<Item = &'a (u32, u32)>) -> Option<Hosts> {
+    let mut parts: Hosts = parts.copied().collect();
+    parts.sort_unstable();
+    let mut all: Hosts = Vec::new();
+    for (first, count) in parts {
+        match all.last_mut() {
+            Some((begin, length)) if *begin + *length > first => return None,
+            Some((begin, length)) if *begin + *length == first => *length += count,
+            _ => all.push((first, count)),
+        }
+    }
+    all.shrink_to_fit();
+    Some(all)
+}
+
+/// Where the ports of a switch lead: switches with the same say the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ways {
+    /// Ports that lead up.
+    up: Vec<u16>,
+    /// The ports to each set of hosts below.
+    down: Vec<(u32, Vec<u16>)>,
+    /// If one port is chosen by the host: the divisor, and all ports by neighbour if some have several.
+    turns: Option<(u64, Vec<Vec<u16>>)>,
+}
+
+impl Ways {
+    /// The cells of hosts behind a group of ports.
+    fn cells<'a>(
+        &self,
+        ports: &[u16],
+        table: &mut TableBuilder,
+    ) -> Result<Box<dyn Fn(u32) -> Cell + 'a>, RouteError> {
+        match &self.turns {
+            Some((divisor, links)) if ports.len() > 1 => {
+                let links = links
+                    .iter()
+                    .map(|links| links.iter().copied().filter(|port| ports.contains(port)).collect());
+                let links: Vec<Vec<u16>> = links.filter(|links: &Vec<u16>| !links.is_empty()).collect();
+                let (divisor, ports) = (*divisor, ports.to_vec());
+                Ok(Box::new(move |host| Cell::direct(turn_of(&ports, &links, u64::from(host) / divisor))))
+            }
+            _ => {
+                let cell = table.cell(ports)?;
+                Ok(Box::new(move |_| cell))
+            }
+        }
+    }
+
+    /// What leads to the hosts that are not below.
+    fn far(&self, table: &mut TableBuilder) -> Result<Cells, RouteError> {
+        if self.turns.is_none() || self.up.len() < 2 {
+            return Ok(Cells::One(table.cell(&self.up)?));
+        }
+        let cells: Vec<Cell> = (0..table.hosts()).map(self.cells(&self.up, table)?).collect();
+        Ok(table.list(&cells))
+    }
+
+    /// What leads to those below, and to what is between them.
+    fn near(
+        &self,
+        tree: &Tree,
+        hosts: &[(u32, u32)],
+        far: Cells,
+        table: &mut TableBuilder,
+    ) -> Result<Option<Span>, RouteError> {
+        let [(first, _), ..] = *hosts else { return Ok(None) };
+        let (last, length) = hosts[hosts.len() - 1];
+        let mut cells: Vec<Cell> = (first..last + length).map(|host| table.at(far, host)).collect();
+        for (set, ports) in &self.down {
+            let cell = self.cells(ports, table)?;
+            for host in tree.sets[*set as usize].iter().flat_map(|(begin, count)| *begin..*begin + *count) {
+                cells[(host - first) as usize] = cell(host);
+            }
+        }
+        Ok(Some(Span { first, count: cells.len() as u32, cells: table.list(&cells) }))
+    }
+}

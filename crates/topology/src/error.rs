@@ -256,9 +256,9 @@ pub enum RouteError {
         /// The destination.
         host: String,
     },
-    /// More distinct sets of equal-cost ports than a 16-bit id can tell apart (large random graphs).
+    /// More distinct sets of several equal-cost ports than a table tells apart (large random graphs).
     #[error(
-        "the network has more than 65536 different sets of equal-cost ports; use the routing \"d-mod-k\""
+        "the network has more than 32766 different sets of several equal-cost ports; use the routing \"d-mod-k\""
     )]
     TooManyGroups,
 }

@@ -21,11 +21,10 @@
 pub(crate) mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use backwater_control::flow_control::Watchdog;
 use backwater_engine::Post;
-use backwater_topology::Network;
+use backwater_topology::{Network, Routes};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::ctx::Ctx;
@@ -35,7 +34,6 @@ use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::record::{FaultEvent, FaultKind, FaultRecord};
 use crate::spec::{Change, FaultChange, FaultSpec, Spec, WatchdogAction};
-use crate::switch::forwarding::detour::Tables;
 use crate::world::World;
 
 /// The timetable, by node.
@@ -45,6 +43,8 @@ pub(crate) struct Faults {
     /// Those of switches and of NICs.
     watchdogs: [Option<(Watchdog, WatchdogAction)>; 2],
     kinds: Vec<FaultKind>,
+    /// By version.
+    routes: Vec<Routes>,
 }
 
 /// That of one node.
@@ -56,8 +56,6 @@ pub(crate) struct OfNode {
     losses: Vec<Loss>,
     /// When it stops, and by which fault.
     stop: Option<(u64, u16)>,
-    /// Its forwarding tables, by version.
-    tables: Vec<Arc<Tables>>,
 }
 
 impl OfNode {
@@ -93,16 +91,8 @@ impl Faults {
         for loss in losses {
             nodes[loss.node as usize].losses.push(Loss::new(loss, spec.seed));
         }
-        let hosts = network.hosts().len() as u32;
-        for (node, of_node) in (0..).zip(&mut nodes).filter(|(node, _)| network.is_switch(*node)) {
-            let versions = std::iter::once(&spec.routes).chain(routes);
-            for routes in versions {
-                let tables = Tables::new(node, hosts, routes);
-                let known = of_node.tables.iter().find(|known| ***known == tables).cloned();
-                of_node.tables.push(known.unwrap_or_else(|| Arc::new(tables)));
-            }
-        }
-        Some(Box::new(Self { nodes, watchdogs: [*watchdog, *nic_watchdog], kinds: kinds.clone() }))
+        let routes = std::iter::once(&spec.routes).chain(routes).cloned().collect();
+        Some(Box::new(Self { nodes, watchdogs: [*watchdog, *nic_watchdog], kinds: kinds.clone(), routes }))
     }
 
     /// After so long every watchdog has opened the gates that it will open.
@@ -228,12 +218,11 @@ impl Ports {
         })
     }
 
-    /// The forwarding tables in force, and whether packets are asked for one by one.
-    pub(crate) fn tables<'a>(&mut self, world: &'a World) -> Option<(&'a Tables, &BTreeSet<u16>, bool)> {
-        let tables = &world.faults.as_ref()?.of(self.node()).tables;
-        let state = self.faults_mut();
-        let tables = tables.get(state.version() as usize)?;
-        Some((tables, state.avoided(), state.is_aside(tables.has_gaps())))
+    /// The routes in force, the ports to avoid, and whether packets are asked for one by one.
+    pub(crate) fn tables<'a>(&mut self, world: &'a World) -> Option<(&'a Routes, &BTreeSet<u16>, bool)> {
+        let (node, state) = (self.node(), self.faults_mut());
+        let routes = world.faults.as_ref()?.routes.get(state.version() as usize)?;
+        Some((routes, state.avoided(), state.is_aside(routes.has_gaps(node))))
     }
 
     /// Records what happened to a fault.

@@ -93,8 +93,8 @@ impl Switch {
     /// The ways of the switch have changed.
     fn install<P: Post<Packet>>(&mut self, cx: &Ctx<'_, P>) {
         let chassis = &mut self.chassis;
-        if let Some((tables, avoided, aside)) = chassis.ports.tables(cx.world) {
-            chassis.forwarding.install(tables, avoided, aside);
+        if let Some((routes, avoided, aside)) = chassis.ports.tables(cx.world) {
+            chassis.forwarding.install(routes, avoided, aside);
         }
     }
 

@@ -229,7 +229,6 @@ impl Switch {
             ),
             forwarding: Forwarding::new(
                 node,
-                spec.network.hosts().len() as u32,
                 &spec.routes,
                 spec.switch.balancing,
                 salt(world.seed, node),

@@ -43,6 +43,5 @@ pub(super) fn balancing(context: &mut Context<'_>, fabric: Option<(&Network, &Ro
 /// Whether some switch has several ways to some host.
 fn has_choice(network: &Network, routes: &Routes) -> bool {
     let mut switches = (0..network.nodes().len() as u32).filter(|&node| network.is_switch(node));
-    let hosts = network.hosts().len() as u32;
-    switches.any(|node| (0..hosts).any(|host| routes.next_ports(node, host).len() > 1))
+    switches.any(|node| routes.has_choice(node))
 }

@@ -220,9 +220,7 @@ fn one_root(context: &mut Context<'_>, network: &Network, routes: &Routes) {
     if context.settings.switch.isolation.key != KeyKind::Root {
         return;
     }
-    let hosts = 0..network.hosts().len() as u32;
-    let several = |node: &u32| hosts.clone().any(|host| routes.next_ports(*node, host).len() > 1);
-    let Some(node) = switches(network).find(several) else { return };
+    let Some(node) = switches(network).find(|node| routes.has_choice(*node)) else { return };
     let message = format!(
         "switch.isolation.key = \"root\" needs one way to each destination, and switch {} chooses among several",
         network.name(node)

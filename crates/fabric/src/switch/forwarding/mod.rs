@@ -5,92 +5,159 @@ pub(crate) mod spread;
 
 use std::sync::Arc;
 
-use backwater_topology::Routes;
+use backwater_topology::{Cell, Near, Routes};
 
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::spec::Balancing;
-use crate::switch::forwarding::detour::{Aside, Tables};
 use crate::switch::forwarding::ecmp::salted;
 use crate::switch::forwarding::spread::Spread;
 
-/// A cell with this bit names the only port; without it, a group of ports.
-const DIRECT: u16 = 1 << 15;
+/// The ports of the groups of equally short ways.
+type Groups = Arc<[Box<[u16]>]>;
 
-/// Next ports by destination host: 2 B per host.
+/// Next ports by destination host. Most packets find theirs in the largest list of the switch, which others may share, or by the one
+/// cell of all other hosts; the check of a group's number tells who does not.
 #[derive(Clone, Debug)]
 pub(crate) struct Forwarding {
-    cells: Vec<u16>,
-    /// Empty if the switch does not go by a flow's number: then they are in `spread`. The check of the index tells the two apart.
-    groups: Vec<Vec<u16>>,
+    /// The hosts of the list begin here.
+    first: u32,
+    otherwise: Cell,
+    near: Arc<[Cell]>,
+    /// Empty if the switch does not go by a flow's number.
+    groups: Groups,
     salt: u32,
     /// [`crate::world::World::path_keys`].
     path_keys: Arc<[u32]>,
-    spread: Option<Box<Spread>>,
-    /// While a link of the switch is down: what the tables above hold otherwise. They are empty then.
-    aside: Option<Box<Aside>>,
+    all: Box<All>,
+}
+
+/// What holds for all packets, those that find no port in what is laid out, too.
+#[derive(Clone, Debug)]
+struct All {
+    node: u32,
+    routes: Routes,
+    groups: Groups,
+    spread: Option<Spread>,
+    /// While a link of the switch is down: nothing is laid out.
+    aside: bool,
 }
 
 impl Forwarding {
     pub(crate) fn new(
         node: u32,
-        hosts: u32,
         routes: &Routes,
         balancing: Balancing,
         salt: u32,
         path_keys: Arc<[u32]>,
         hashes: Arc<[[u32; 2]]>,
     ) -> Self {
-        let Tables { cells, mut groups } = Tables::new(node, hosts, routes);
-        let spread = (balancing != Balancing::Ecmp || !hashes.is_empty()).then(|| {
-            let groups = std::mem::take(&mut groups);
-            Box::new(Spread::new(balancing, groups, salt, path_keys.clone(), hashes))
-        });
-        Self { cells, groups, salt, path_keys, spread, aside: None }
+        let spread = (balancing != Balancing::Ecmp || !hashes.is_empty())
+            .then(|| Spread::new(balancing, salt, path_keys.clone(), hashes));
+        let (routes, groups) = (routes.clone(), routes.groups().clone());
+        let mut forwarding = Self {
+            first: 0,
+            otherwise: Cell::BEYOND,
+            near: Arc::default(),
+            groups: Arc::default(),
+            salt,
+            path_keys,
+            all: Box::new(All { node, routes, groups, spread, aside: false }),
+        };
+        forwarding.lay_out();
+        forwarding
     }
 
-    /// The egress port of a packet at a switch that goes by a flow's number; `None` if it does not and has a choice.
+    /// Lays out what the packet path looks at.
+    fn lay_out(&mut self) {
+        let all = &*self.all;
+        let nothing = Near { first: 0, cells: Arc::default(), otherwise: Cell::BEYOND };
+        let near = if all.aside { nothing } else { all.routes.near(all.node) };
+        (self.first, self.near, self.otherwise) = (near.first, near.cells, near.otherwise);
+        self.groups = if all.aside || all.spread.is_some() { Groups::default() } else { all.groups.clone() };
+    }
+
+    /// What is laid out for a host.
+    #[inline]
+    fn cell(&self, host: u32) -> Cell {
+        *self.near.get(host.wrapping_sub(self.first) as usize).unwrap_or(&self.otherwise)
+    }
+
+    /// The egress port of a packet at a switch that goes by a flow's number; `None` if it does not and has a choice, or if what is laid
+    /// out does not tell.
     #[inline]
     pub(crate) fn port_if_by_flow(&self, packet: &Packet) -> Option<u16> {
-        let cell = self.cells[packet.dst as usize];
-        if cell & DIRECT != 0 {
-            return Some(cell & !DIRECT);
+        let cell = self.cell(packet.dst);
+        if let Some(port) = cell.port() {
+            return Some(port);
         }
-        let group = self.groups.get(usize::from(cell))?;
+        let group = self.groups.get(cell.group())?;
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
         Some(group[salted(group.len(), key, !packet.is_data(), self.salt)])
     }
 
     /// That of a switch that goes by a flow's number or another hash of it: the same whenever it is asked for.
     pub(crate) fn port_by_flow(&self, packet: &Packet) -> u16 {
-        let by_hash = || {
-            let spread = self.spread.as_ref().expect("a group, here or there");
-            spread.port_by_hash(self.cells[packet.dst as usize], packet)
-        };
-        self.port_if_by_flow(packet).unwrap_or_else(by_hash)
+        self.port_if_by_flow(packet).unwrap_or_else(|| self.port_beyond(packet))
     }
 
     /// That of a switch that goes by a flow's number, as those that batch do.
     #[inline]
     pub(crate) fn port(&self, packet: &Packet) -> u16 {
-        let cell = self.cells[packet.dst as usize];
-        if cell & DIRECT != 0 {
-            return cell & !DIRECT;
-        }
+        self.port_if_by_flow(packet).unwrap_or_else(|| self.port_beyond(packet))
+    }
+
+    /// The same where nothing is laid out for the packet.
+    #[cold]
+    #[inline(never)]
+    fn port_beyond(&self, packet: &Packet) -> u16 {
+        let cell = self.all.cell(packet.dst);
+        cell.port().unwrap_or_else(|| {
+            let group = &self.all.groups[cell.group()];
+            match &self.all.spread {
+                Some(spread) => spread.port_by_hash(group, packet),
+                None => self.by_flow(group, packet),
+            }
+        })
+    }
+
+    fn by_flow(&self, group: &[u16], packet: &Packet) -> u16 {
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
-        let group = &self.groups[usize::from(cell)];
         group[salted(group.len(), key, !packet.is_data(), self.salt)]
     }
 
     /// That of a switch with these ports for which [`Forwarding::port_if_by_flow`] has none. To be asked once, when the packet comes.
     /// `None`: its tables stand aside.
     pub(crate) fn spread(&mut self, packet: &Packet, ports: &Ports) -> Option<u16> {
-        let cell = self.cells[packet.dst as usize];
-        Some(self.spread.as_mut()?.port(cell, packet, ports))
+        if self.all.aside { None } else { self.way(packet, ports) }
+    }
+
+    /// The same by the whole table; `None`: there is no way.
+    fn way(&mut self, packet: &Packet, ports: &Ports) -> Option<u16> {
+        let laid_out = self.cell(packet.dst);
+        let cell = if laid_out == Cell::BEYOND { self.all.cell(packet.dst) } else { laid_out };
+        if let Some(port) = cell.port() {
+            return Some(port);
+        }
+        let All { groups, spread, .. } = &mut *self.all;
+        let group = &*groups[cell.group()];
+        if group.is_empty() {
+            return None;
+        }
+        if let Some(spread) = spread {
+            return Some(spread.port(group, packet, ports));
+        }
+        Some(self.by_flow(&self.all.groups[cell.group()], packet))
     }
 
     /// Whether the tables stand aside.
-    pub(crate) const fn stands_aside(&self) -> bool {
-        self.aside.is_some()
+    pub(crate) fn stands_aside(&self) -> bool {
+        self.all.aside
+    }
+}
+
+impl All {
+    fn cell(&self, host: u32) -> Cell {
+        self.routes.cell(self.node, host)
     }
 }

@@ -16,8 +16,6 @@ const SPREAD: u64 = 0x59ea;
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
     balancing: Balancing,
-    /// Those of the forwarding table, which keeps none then.
-    groups: Vec<Vec<u16>>,
     salt: u32,
     path_keys: Arc<[u32]>,
     hashes: Arc<[[u32; 2]]>,
@@ -28,41 +26,32 @@ pub(crate) struct Spread {
 impl Spread {
     pub(crate) fn new(
         balancing: Balancing,
-        groups: Vec<Vec<u16>>,
         salt: u32,
         path_keys: Arc<[u32]>,
         hashes: Arc<[[u32; 2]]>,
     ) -> Self {
-        Self { balancing, groups, salt, path_keys, hashes, flowlets: BTreeMap::new() }
+        Self { balancing, salt, path_keys, hashes, flowlets: BTreeMap::new() }
     }
 
-    /// Other groups, of which no flow has taken a way yet.
-    pub(crate) fn install(&mut self, groups: Vec<Vec<u16>>) {
-        self.groups = groups;
+    /// Groups are others now: no flow has taken a way yet.
+    pub(crate) fn forget(&mut self) {
         self.flowlets.clear();
-    }
-
-    /// Whether a group has ports.
-    pub(crate) fn has_way(&self, cell: u16) -> bool {
-        !self.groups[usize::from(cell)].is_empty()
     }
 
     fn key(&self, packet: &Packet) -> u32 {
         self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow)
     }
 
-    /// The port of group `cell` that all packets of its flow take.
-    pub(crate) fn port_by_hash(&self, cell: u16, packet: &Packet) -> u16 {
-        let group = &self.groups[usize::from(cell)];
+    /// The port of a group that all packets of a flow take.
+    pub(crate) fn port_by_hash(&self, group: &[u16], packet: &Packet) -> u16 {
         group[way(group.len(), self.key(packet), !packet.is_data(), self.salt, &self.hashes)]
     }
 
-    /// The port of group `cell` that a packet takes.
-    pub(crate) fn port(&mut self, cell: u16, packet: &Packet, ports: &Ports) -> u16 {
+    /// The port of a group that a packet takes.
+    pub(crate) fn port(&mut self, group: &[u16], packet: &Packet, ports: &Ports) -> u16 {
         if packet.kind != Kind::Data || self.balancing == Balancing::Ecmp {
-            return self.port_by_hash(cell, packet);
+            return self.port_by_hash(group, packet);
         }
-        let group = &self.groups[usize::from(cell)];
         let key = self.key(packet);
         let entity = u64::from(packet.flow) << 32 | u64::from(packet.number());
         let draw = mix(u64::from(self.salt), SPREAD, entity) >> 32;

@@ -270,6 +270,9 @@ pub struct FlowRecord {
     pub nic_held: Span,
     /// Time at the source, due but behind the NIC's other flows.
     pub nic_queue: Span,
+    /// Time until copies of packets had left, up to the copy of the last packet that its receiver took; 0 where a queue pair sends nothing
+    /// again, and for PUTs.
+    pub recovery: Span,
     /// FCT of the same flow alone in the empty network (exact store-and-forward arithmetic); zero for endless and supplied flows.
     pub ideal_fct: Span,
     /// What of it is waiting: for the application, or at a switch for the flow's own packets.

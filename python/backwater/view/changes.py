@@ -15,6 +15,7 @@ from backwater.scenario import practice, senders
 #: What the parts of a flow's loss are called (docs/ground-truth.md), those of one kind together.
 _PARTS = {
     "at the source": ("connection_wait_ps", "paced_ps", "nic_queue_ps"),
+    "until sent again": ("recovery_ps",),
     "behind PAUSEs": ("nic_held_ps", "gate_ps", "backlog_ps"),
     "in queues": ("queue_ps",),
     "at slow hosts": ("drain_ps",),

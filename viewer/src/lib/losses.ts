@@ -13,11 +13,12 @@ const PARTS: [string, string, string][] = [
   ["paced", "paced at the source", "#CC79A7"],
   ["nic_held", "held at its NIC", "#0072B2"],
   ["nic_queue", "its NIC sent other flows", "#F0E442"],
+  ["recovery", "until packets were sent again", "#332288"],
   ["gate", "behind paused ports", "#56B4E9"],
   ["backlog", "in queues of held ports", "#E69F00"],
   ["queue", "in other queues", "#D55E00"],
   ["drain", "in a slow host's receive queue", "#882255"],
-  ["reorder_wait", "waited for packets that took other paths", "#44AA99"],
+  ["reorder_wait", "waited for packets that came late", "#44AA99"],
   ["rest", "not explained", "#000000"],
 ];
 

@@ -6,12 +6,49 @@ use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
-use crate::packet::Packet;
+use crate::packet::{Kind, LAST, Packet};
 use crate::record::{DropCount, DropReason, DropRecord};
 use crate::world::World;
 
 /// Packets and bytes by port, class and reason.
 pub(crate) type Drops = BTreeMap<(u16, u8, DropReason), (u64, u64)>;
+
+/// A copy of a flow's last packet that ended on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostLast {
+    /// Its flow.
+    pub(crate) flow: u32,
+    /// As it stood in the packet.
+    pub(crate) seq: u32,
+    /// When.
+    pub(crate) at: u64,
+    /// Other copies that stood in the node.
+    pub(crate) ahead: u32,
+}
+
+impl LostLast {
+    /// If a packet that has ended is the last one of a flow on a queue pair.
+    fn of(packet: &Packet, now: u64, world: &World) -> Option<Self> {
+        if packet.kind != Kind::Data {
+            return None;
+        }
+        let flow = &world.flows[packet.flow as usize];
+        let last = packet.seq & LAST != 0 || packet.number() + 1 == world.packets(flow);
+        let repeats = || world.pairs[usize::from(world.pair_of(flow))].reliable.is_some();
+        (last && repeats()).then_some(Self { flow: packet.flow, seq: packet.seq, at: now, ahead: 0 })
+    }
+
+    /// Whether it is a copy of `packet`.
+    const fn is_of(&self, packet: &Packet) -> bool {
+        self.flow == packet.flow && self.seq == packet.seq
+    }
+
+    /// Counts the copies of `packet` among those that stand in the node.
+    fn behind<'a>(&mut self, packet: &Packet, standing: impl Iterator<Item = &'a Packet>) {
+        let alike = |it: &&Packet| (it.kind, it.flow, it.seq) == (packet.kind, packet.flow, packet.seq);
+        self.ahead += standing.filter(alike).count() as u32;
+    }
+}
 
 impl Ports {
     /// A packet that has come in, and that was to leave by `out`, is gone.
@@ -44,6 +81,10 @@ impl Ports {
         if packet.is_data() && reason != DropReason::NotTaken {
             self.count_lost(packet.flow, Some(reason));
         }
+        if let Some(mut lost) = LostLast::of(packet, cx.now, cx.world) {
+            lost.behind(packet, self.pool().taken());
+            self.lost_last.push(lost);
+        }
         if cx.world.drops {
             let record = DropRecord {
                 time: Time::from_ps(cx.now),
@@ -68,6 +109,18 @@ impl Ports {
     /// Data packets of flows that ended here, and why.
     pub(crate) fn lost_of_flows(&self) -> impl Iterator<Item = (u32, Option<DropReason>, u32)> {
         self.lost.iter().map(|((flow, reason), packets)| (*flow, *reason, *packets))
+    }
+
+    /// The packet that was dropped just now came behind these.
+    pub(crate) fn dropped_behind<'a>(&mut self, packet: &Packet, standing: impl Iterator<Item = &'a Packet>) {
+        if let Some(lost) = self.lost_last.last_mut().filter(|lost| lost.is_of(packet)) {
+            lost.behind(packet, standing);
+        }
+    }
+
+    /// The copies of flows' last packets that ended here.
+    pub(crate) fn lost_last(&self) -> &[LostLast] {
+        &self.lost_last
     }
 
     /// For tests of the books: as if a packet had been dropped in silence. False if none was dropped.

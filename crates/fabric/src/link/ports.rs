@@ -12,7 +12,7 @@ use backwater_units::{Bytes, Time};
 use crate::ctx::Ctx;
 use crate::isolation_counts::IsolationCounts;
 use crate::link::credits::Credits;
-use crate::link::drops::Drops;
+use crate::link::drops::{Drops, LostLast};
 use crate::link::egress::{Egress, pick};
 use crate::link::extensions::Extensions;
 use crate::link::failures::FaultState;
@@ -239,6 +239,8 @@ pub(crate) struct Ports {
     pub(super) drops: Drops,
     /// Data packets of flows that ended here, by flow and reason; without one, PUTs that came once more.
     pub(super) lost: BTreeMap<(u32, Option<DropReason>), u32>,
+    /// Last packets of flows among them, where queue pairs send again.
+    pub(super) lost_last: Vec<LostLast>,
     /// What it knows of the faults of the run, if there are any.
     pub(super) faults: Option<Box<FaultState>>,
 }
@@ -309,6 +311,7 @@ impl Ports {
             isolation_counts: IsolationCounts::default(),
             drops: Drops::new(),
             lost: BTreeMap::new(),
+            lost_last: Vec::new(),
             faults: None,
         };
         this.prepare_links(network, world);

@@ -13,6 +13,7 @@ use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
 use crate::nic::reorder::put_number;
+use crate::observe::recovery::{Leaves, Recovery};
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::spec::{Clock, ReliableSpec, Repeat};
@@ -264,6 +265,10 @@ impl Host {
             due -= due % 1000;
         }
         let last = sender.has_sent_last();
+        // Of ranks' messages the one that is the last is never known.
+        let ends = last && sender.message().is_none();
+        self.note_recovery((lead, pair), &Leaves { again, now, wire: wire_time, last: ends });
+        let sender = &mut self.senders[pair as usize];
         if last {
             packet.seq = sender.last_seq(number);
             if sender.message().is_some() {
@@ -283,6 +288,15 @@ impl Host {
             (_, Some(next), due) if next == pair => self.pacing_queue.sent(class, due),
             (_, Some(next), due) => self.pacing_queue.sent_before(class, due, next),
             (_, None, _) => self.pacing_queue.sent_last(class),
+        }
+    }
+
+    /// Where the time of a packet of `pair` that has just left went, whose queue pair is led by `lead`.
+    fn note_recovery(&mut self, (lead, pair): (u32, u32), packet: &Leaves) {
+        let copied = self.senders[lead as usize].recovery().map_or(0, Recovery::copied_until);
+        self.senders[pair as usize].note_recovery(packet, copied);
+        if packet.again {
+            self.senders[lead as usize].copied(packet.now + packet.wire);
         }
     }
 

@@ -31,6 +31,11 @@ impl SourceDelay {
         [self.behind, self.paced, self.held, self.queued]
     }
 
+    /// Those of the three that are of packets, anew: paced, held by the gate, queued behind other flows.
+    pub(crate) const fn set(&mut self, [paced, held, queued]: [u64; 3]) {
+        (self.paced, self.held, self.queued) = (paced, held, queued);
+    }
+
     /// The start of a flow of which no packet has left, or when its latest one was off the wire.
     pub(crate) const fn since(&self) -> u64 {
         self.free_at

@@ -4,8 +4,10 @@ use std::convert::Infallible;
 use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::{Bytes, Span, Time};
 
+use crate::link::ports::NIC;
 use crate::nic::host::Host;
 use crate::node::FabricNode;
+use crate::observe::recovery;
 use crate::record::{
     BlockedRecord, DropCount, FaultRecord, FlowRecord, PortRecord, RankRecord, SwitchRecord,
 };
@@ -38,15 +40,33 @@ impl Simulation {
             FabricNode::Switch(_) => unreachable!("hosts are hosts"),
         };
         let mut ways = Ways::new(&self.network, &self.world);
+        let lost = recovery::lost(&nodes);
         let mut records = Vec::with_capacity(PIECE);
         for (i, flow) in (0..).zip(&self.world.flows) {
-            records.push(self.flow_record(i, flow, (host(flow.src), host(flow.dst)), ways.ideal(i, flow)));
+            let mut record = self.flow_record(i, flow, (host(flow.src), host(flow.dst)), ways.ideal(i, flow));
+            let lost = lost.get(&i).map_or(&[][..], Vec::as_slice);
+            record.recovery = self.recovery(&record, host(flow.src), lost);
+            records.push(record);
             if records.len() == PIECE {
                 take(&records)?;
                 records.clear();
             }
         }
         take(&records)
+    }
+
+    /// What a flow spent until the copy of its last packet left that its receiver took.
+    fn recovery(&self, flow: &FlowRecord, source: &Host, lost: &[recovery::Lost]) -> Span {
+        let sender = source.sender(self.world.sender_slot[flow.flow as usize]);
+        let Some(recovery) = sender.recovery() else { return Span::ZERO };
+        let arrived = match flow.finish {
+            Time::MAX => u64::MAX,
+            finish => finish.as_ps() - flow.reorder_wait.as_ps(),
+        };
+        let of = &self.world.flows[flow.flow as usize];
+        let egress = source.ports().egress(NIC);
+        let passes = egress.until_known(self.world.last_payload(of) + self.world.header, false);
+        Span::from_ps(recovery.until_counted(lost, arrived, (egress.peer(), passes)))
     }
 
     fn flow_record(
@@ -98,6 +118,7 @@ impl Simulation {
             paced: Span::from_ps(paced),
             nic_held: Span::from_ps(held),
             nic_queue: Span::from_ps(queued),
+            recovery: Span::ZERO,
             ideal_fct: ideal.fct,
             ideal_wait: ideal.wait,
             analytic_fct: ideal.analytic,

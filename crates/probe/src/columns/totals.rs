@@ -202,6 +202,13 @@ impl Table for FlowRecord {
             Take::U64(|r| r.nic_queue.as_ps()),
         ),
         column(
+            "recovery_ps",
+            "ps",
+            "Time at the source until packets had been sent again, up to the copy of the last packet that the receiver took: \
+             waiting for a NACK or timeout, and sending. 0 for PUTs.",
+            Take::U64(|r| r.recovery.as_ps()),
+        ),
+        column(
             "analytic_fct_ps",
             "ps",
             "Payload over the rate of the source's link, plus the path's propagation (base of the TCD authors); null if \

@@ -39,6 +39,7 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         paced: Span::ZERO,
         nic_held: Span::ZERO,
         nic_queue: Span::ZERO,
+        recovery: Span::ZERO,
         ideal_fct: Span::from_us(5),
         ideal_wait: Span::ZERO,
         analytic_fct: Span::from_us(4),

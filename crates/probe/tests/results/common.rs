@@ -55,6 +55,7 @@ pub(crate) fn flow() -> FlowRecord {
         paced: Span::from_us(1),
         nic_held: Span::ZERO,
         nic_queue: Span::ZERO,
+        recovery: Span::ZERO,
         ideal_fct: Span::from_us(4),
         ideal_wait: Span::ZERO,
         analytic_fct: Span::from_us(3),

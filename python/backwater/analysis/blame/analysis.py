@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from backwater.analysis.blame import chain, crowding, losses, overtime, scoring, tables
+from backwater.analysis.blame import chain, copies, crowding, losses, overtime, scoring, tables
 from backwater.analysis.blame.gates import Gates, gates
 from backwater.common.late import pl
 from backwater.errors import UsageError
@@ -35,7 +35,7 @@ class Blame:
         unmarked = tables.missing(self.results, ["marks"])
         if unmarked:
             self.notes.append(unmarked)
-        self.notes += tables.sent_again(self.results)
+        self.notes += self.copies.notes
 
     @cached_property
     def queues(self) -> pl.DataFrame:
@@ -100,9 +100,14 @@ class Blame:
         return named.join(roles, on=["traffic", "src"], how="left", maintain_order="left")
 
     @cached_property
+    def copies(self) -> copies.Copies:
+        """What is known of copies, where flows sent packets again."""
+        return copies.find(self.results, (*losses.SOURCE, *losses.END))
+
+    @cached_property
     def waits(self) -> pl.DataFrame:
         """The waits of followed packets, split."""
-        return losses.split_waits(self.results, self.gates, self.queues)
+        return losses.split_waits(self.results, self.gates, self.queues, self.copies)
 
     @cached_property
     def flows(self) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backwater.analysis.blame.copies import Copies
 from backwater.analysis.blame.gates import Gates, covered
 from backwater.analysis.blame.tables import queue_of, read
 from backwater.common.late import pl
@@ -14,7 +15,7 @@ FOLLOWED = 64
 #: Where a packet's wait went.
 WAITS = ("gate_ps", "backlog_ps", "queue_ps", "drain_ps")
 #: Where the time of a flow went at its source.
-SOURCE = ("connection_wait_ps", "paced_ps", "nic_held_ps", "nic_queue_ps")
+SOURCE = ("connection_wait_ps", "paced_ps", "nic_held_ps", "nic_queue_ps", "recovery_ps")
 #: And where it went at its end: its last packet was there, but others came later, by other ways.
 END = ("reorder_wait_ps",)
 #: All of it.
@@ -22,7 +23,7 @@ PARTS = (*SOURCE, *WAITS, *END)
 
 
 def split_waits(
-    results: Results, gates: Gates, queues: pl.DataFrame, only: Sequence[int] | None = None
+    results: Results, gates: Gates, queues: pl.DataFrame, copies: Copies, only: Sequence[int] | None = None
 ) -> pl.DataFrame:
     """The waits table with each wait split; `only`: those of the last packets of these flows.
 
@@ -31,6 +32,7 @@ def split_waits(
     """
     columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "seq", "last"]
     frame = read(results, "waits", columns).with_columns(queue=queue_of()).drop("node_index", "port_index", "priority")
+    frame = copies.without(frame)
     if only is not None:
         frame = frame.filter(pl.col("last") & pl.col("flow").is_in(list(only)))
     off = gates.off.select("queue", start="off_ps", end="on_ps")
@@ -47,10 +49,10 @@ def split_waits(
 def flows(results: Results, waits: pl.DataFrame) -> pl.DataFrame:
     """One row per flow: what it was, `lost_ps` (FCT less that of the flow alone) and where that went.
 
-    Of a finished flow: the waits of its last packet, at the source `connection_wait_ps`, `paced_ps`, `nic_held_ps` and
-    `nic_queue_ps`, and at its end `reorder_wait_ps`; less `ideal_wait_ps`, for which it would wait alone, too, they
-    are `lost_ps`. `rest_ps` is what is not explained. Of another flow: the waits of a followed packet in the mean, no
-    `lost_ps`. `waited_ps` is how long its followed packets waited for held ports, all together.
+    Of a finished flow: the waits of its last packet, at the source `connection_wait_ps`, `paced_ps`, `nic_held_ps`,
+    `nic_queue_ps` and `recovery_ps`, and at its end `reorder_wait_ps`; less `ideal_wait_ps`, for which it would wait
+    alone, too, they are `lost_ps`. `rest_ps` is what is not explained. Of another flow: the waits of a followed packet
+    in the mean, no `lost_ps`. `waited_ps` is how long its followed packets waited for held ports, all together.
     """
     what = ["flow", "traffic", "src", "dst", "size_bytes", "packets", "ce_packets"]
     columns = [*what, "fct_ps", "ideal_fct_ps", "ideal_wait_ps", *SOURCE, *END]

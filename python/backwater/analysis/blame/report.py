@@ -26,6 +26,7 @@ _PARTS = {
     "paced_ps": "paced",
     "nic_held_ps": "NIC held",
     "nic_queue_ps": "NIC queue",
+    "recovery_ps": "recovery",
     "gate_ps": "behind gates",
     "backlog_ps": "held ports' queues",
     "queue_ps": "other queues",
@@ -33,7 +34,7 @@ _PARTS = {
     "reorder_wait_ps": "reordered",
 }
 #: Parts that most runs do not have.
-_RARE = ("connection_wait_ps", "drain_ps", "reorder_wait_ps")
+_RARE = ("connection_wait_ps", "recovery_ps", "drain_ps", "reorder_wait_ps")
 
 
 def report(blame: Blame, limit: int) -> Iterator[Table | str]:

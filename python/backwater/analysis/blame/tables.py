@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
@@ -47,18 +46,6 @@ def cut(results: Results) -> list[str]:
             if caveat["place"] == name
         ]
     return notes
-
-
-def sent_again(results: Results) -> list[str]:
-    """That the parts of flows that lost packets are not exact: waits of copies are not told from those of others."""
-    flows = results.flows
-    if "resent_packets" not in flows.collect_schema():
-        return []
-    count = int(flows.select((pl.col("resent_packets") > 0).sum()).collect().item())
-    if not count:
-        return []
-    flows_again = f"{quantities.counted(count, 'flow')} sent packets again"
-    return [f"{flows_again}: the waits for lost packets stand in other parts, such as pacing, or in the rest"]
 
 
 def read(results: Results, name: str, columns: Sequence[str]) -> pl.DataFrame:

@@ -27,6 +27,7 @@ _AT_SOURCE = {
     "paced_ps": "paced",
     "nic_held_ps": "held back",
     "nic_queue_ps": "behind other frames of its NIC",
+    "recovery_ps": "until it was sent again",
 }
 #: In the network, by the columns of split waits.
 _ON_THE_WAY = {
@@ -37,10 +38,10 @@ _ON_THE_WAY = {
 }
 #: Of a message between ranks, whose queue pair has many.
 _BEFORE_IT_LEFT = "at its source"
-#: Packets sent again have waits of their own, which nobody tells from those of the packets that arrived.
+#: Packets of such queue pairs that are sent again have waits which nobody tells from those of what arrived.
 _AGAIN = "on its way or sent again"
 _NOTE = (
-    "the waits of messages whose queue pair sent packets again stand in one piece: "
+    "the waits of messages between ranks whose queue pair sent packets again stand in one piece: "
     "what was lost is not told from what waited"
 )
 #: Shares of traffic below this are not named.
@@ -105,7 +106,7 @@ class Parts:
         self._waits: dict[int, list[dict[str, Any]]] = {}
         if self._blame is not None:
             found = self._blame
-            split = losses.split_waits(results, found.gates, found.queues, self._flows)
+            split = losses.split_waits(results, found.gates, found.queues, found.copies, self._flows)
             for row in split.sort("start_ps").to_dicts():
                 self._waits.setdefault(row["flow"], []).append(row)
             self._labels = found.labels()
@@ -117,7 +118,8 @@ class Parts:
         if message["what"] == "acked" and (there := self._received(message)) is not None:
             back = [Piece(message["dst"], "acknowledgement on its way back", message["wait_ps"] - there["wait_ps"])]
             message = there
-        if self._sends_again and self._known[message["flow"]]["resent_packets"]:
+        again = self._sends_again and self._known[message["flow"]]["resent_packets"]
+        if again and (message["message"] is not None or message["what"] == "sent"):
             pieces = [Piece(message["dst"], _AGAIN, message["wait_ps"])]
             self._note(_NOTE)
         elif message["message"] is not None:

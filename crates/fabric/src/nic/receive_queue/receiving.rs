@@ -42,6 +42,7 @@ impl Host {
                 return;
             }
             self.ports.drop_packet(packet, NIC, DropReason::NotTaken, cx);
+            self.ports.dropped_behind(packet, slow(&mut self.endpoint).iter());
             self.receivers[cx.world.receiver_slot[packet.flow as usize] as usize].count_refused();
             self.refuse(packet, true, cx);
             return;

@@ -4,6 +4,7 @@ use backwater_units::Bytes;
 
 use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
+use crate::observe::recovery::Recovery;
 use crate::spec::PairSpec;
 use crate::transport::roce::reliable::{Losses, Reliable};
 use crate::transport::roce::segments::Segments;
@@ -26,6 +27,8 @@ pub(crate) struct Extras {
     pub(super) start: Option<Start>,
     /// If its queue pair sends again what is lost.
     pub(super) losses: Option<Losses>,
+    /// The same.
+    pub(super) recovery: Option<Box<Recovery>>,
     /// If it leads such a queue pair.
     pub(super) reliable: Option<Reliable>,
 }
@@ -44,6 +47,7 @@ impl Extras {
         let start = Start::new(world.nic.costs.as_ref());
         let repeats = pair.reliable.filter(|_| !world.is_put(index));
         let losses = repeats.map(|_| Losses::default());
+        let recovery = repeats.map(|_| Box::default());
         let leads = repeats.filter(|_| world.first_of(index) == index);
         let reliable = leads.map(|spec| Reliable::new(index, &spec, world));
         let any = start.is_some()
@@ -52,6 +56,6 @@ impl Extras {
             || outgoing.is_some()
             || window.is_some()
             || losses.is_some();
-        any.then(|| Box::new(Self { segments, supply, outgoing, window, start, losses, reliable }))
+        any.then(|| Box::new(Self { segments, supply, outgoing, window, start, losses, recovery, reliable }))
     }
 }

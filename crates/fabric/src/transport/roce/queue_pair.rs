@@ -7,6 +7,7 @@ use backwater_units::Span;
 use crate::app::ranks::frame::{self, Message};
 use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
+use crate::observe::recovery::Leaves;
 use crate::observe::source_delay::SourceDelay;
 use crate::packet::LAST;
 use crate::transport::roce::extras::Extras;
@@ -128,6 +129,13 @@ impl Sender {
     #[inline]
     pub(crate) const fn source_delay_mut(&mut self) -> &mut SourceDelay {
         &mut self.source_delay
+    }
+
+    /// A packet has left; the queue pair was busy with copies until `copied`.
+    pub(crate) fn note_recovery(&mut self, packet: &Leaves, copied: u64) {
+        if let Some(recovery) = self.extras.as_mut().and_then(|extras| extras.recovery.as_mut()) {
+            recovery.leaves(packet, &mut self.source_delay, copied);
+        }
     }
 
     /// When its last packet was acknowledged; `u64::MAX`: not yet.

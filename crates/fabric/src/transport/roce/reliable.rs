@@ -12,6 +12,7 @@ use backwater_control::transport::{Initiator, Next as Again, ReplayMoves};
 use backwater_traffic::{OWN_CONNECTION, Pacing};
 
 use crate::app::ranks::frame::Message;
+use crate::observe::recovery::Recovery;
 use crate::packet::Packet;
 use crate::spec::{ReliableSpec, Repeat};
 use crate::transport::roce::pacer::Pacer;
@@ -418,6 +419,18 @@ impl Sender {
     /// The same, to be counted.
     pub(crate) fn losses_mut(&mut self) -> &mut Losses {
         self.extras_mut().and_then(|extras| extras.losses.as_mut()).expect("it sends again")
+    }
+
+    /// Where the time of its packets went that were sent again, if any may be.
+    pub(crate) fn recovery(&self) -> Option<&Recovery> {
+        self.extras().and_then(|extras| extras.recovery.as_deref())
+    }
+
+    /// The latest copy that the queue pair sent was off the wire at `until`.
+    pub(crate) fn copied(&mut self, until: u64) {
+        if let Some(recovery) = self.extras_mut().and_then(|extras| extras.recovery.as_mut()) {
+            recovery.copied(until);
+        }
     }
 
     /// The message of ranks that it has given up, if it is in error.

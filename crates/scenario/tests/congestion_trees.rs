@@ -222,7 +222,7 @@ fn host_lists_that_cannot_be_are_refused_with_what_to_write() {
     says(&from("[\"*\", \"!h64\"]"), &["there is no host \"h64\""]);
     says(&from("{of=\"*\",random=65}"), &["65 hosts cannot be drawn from 64", "allowed: 1 to 64"]);
     says(&from("{of=\"*\",random=64,rest=true}"), &["some must be left", "allowed: 1 to 63"]);
-    says(&from("{of=\"*\",random=0}"), &["allowed: 1 to 65536"]);
+    says(&from("{of=\"*\",random=0}"), &["allowed: 1 to 1048576"]);
     says(&from("{of=\"*\",count=4}"), &["unknown key \"count\""]);
     says(&from("{of=\"h9x\",random=2}"), &["there is no host \"h9x\""]);
 }

@@ -49,7 +49,7 @@ fn parameters_that_make_no_network_are_refused_with_what_is_allowed() {
     let n_tree = "kind = \"k-ary-n-tree\"\nk = 2\nn = 6";
     says(&report(&scenario(n_tree), &["topology.k=1"]), &["topology.k = 1", "allowed: 2 to 512"]);
     says(&report(&scenario(n_tree), &["topology.n=0"]), &["topology.n = 0", "allowed: 1 to 15"]);
-    says(&report(&scenario(n_tree), &["topology.n=14"]), &["131072 nodes; at most 65536"]);
+    says(&report(&scenario(n_tree), &["topology.k=4", "topology.n=10"]), &["3670016 nodes; at most 1048576"]);
     says(&report(&scenario(RLFT), &["topology.links=0"]), &["topology.links = 0", "allowed: 1 to 1024"]);
     says(&report(&scenario(RLFT), &["topology.links=300"]), &["spines = 4; give fewer", "may be 1024"]);
     says(&report(&scenario(RLFT), &["topology.link=2"]), &["did you mean \"links\"?"]);
@@ -73,6 +73,7 @@ fn lists_that_make_no_xgft_are_refused_at_their_place() {
     says(&refused("topology.w=[2, 6]"), &["number 0 of w is 2; give 1: a host has one port"]);
     says(&refused("topology.m=[12, 0]"), &["topology.m[1] = 0", "allowed: 1 to 1024"]);
     says(&refused("topology.w=[1, 1020]"), &["number 1 of w is 1020; give less"]);
-    says(&refused("topology.m=[1000, 1000]"), &["nodes; at most 65536"]);
+    let large = ["topology.m=[1000, 1000, 2]", "topology.w=[1, 12, 1]"];
+    says(&report(&scenario(XGFT), &large), &["nodes; at most 1048576"]);
     says(&refused("topology.m=[]"), &["m has 0 numbers"]);
 }

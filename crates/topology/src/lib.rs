@@ -42,8 +42,8 @@ pub use routes::{Routes, Routing};
 pub use summary::{Summary, summary};
 pub use table::{Cell, Near};
 
-/// Most nodes of one network. Forwarding tables take 2 B per switch and host, so the bound keeps a typing
-/// error in a generator's parameter from filling the memory.
-pub const MAX_NODES: usize = 65_536;
+/// Most nodes of one network: more than the largest clusters have (100 000 GPUs), and few enough for a typing error in a generator's
+/// parameter not to fill the memory.
+pub const MAX_NODES: usize = 1 << 20;
 /// Most ports of one node.
 pub const MAX_PORTS: usize = 1024;

@@ -90,7 +90,7 @@ fn counts_that_do_not_match_are_errors_in_the_line_where_it_shows() {
     assert!(message("3 1 2\n1 2\n").starts_with("line 2: the header announces 1 switches, but 2 switch ids"));
     assert!(message("3 4 2\n").starts_with("line 1: the number of switches is 4; expected at most 3"));
     assert!(
-        message("4000000000 1 2\n").contains("the number of nodes is 4000000000; expected at most 65536")
+        message("4000000000 1 2\n").contains("the number of nodes is 4000000000; expected at most 1048576")
     );
     assert!(
         message("3 1\n").starts_with("line 1: expected 3 numbers (nodes, switches, links), found 2 fields")

@@ -210,16 +210,16 @@ fn parameters_out_of_range_are_refused_with_the_range() {
     let n_tree = |k, n| message(k_ary_n_tree(k, n, RATE, DELAY));
     assert_eq!(n_tree(1, 3), "topology k-ary-n-tree: k = 1; give a number from 2 to 512");
     assert_eq!(n_tree(4, 0), "topology k-ary-n-tree: n = 0; give a number from 1 to 15");
-    assert!(n_tree(512, 15).contains("at most 65536"));
-    // 2¹⁴ hosts and 14 · 2¹³ switches
-    assert!(n_tree(2, 14).starts_with("the topology has 131072 nodes"));
+    assert!(n_tree(512, 15).contains("at most 1048576"));
+    // 4¹⁰ hosts and 10 · 4⁹ switches
+    assert!(n_tree(4, 10).starts_with("the topology has 3670016 nodes"));
     assert_eq!(hosts(&k_ary_n_tree(512, 1, RATE, DELAY).unwrap()), 512);
     let refused = |leaves, spines, hosts, links| message(rlft(leaves, spines, hosts, links, RATE, DELAY));
     assert_eq!(refused(8, 4, 8, 0), "topology rlft: links = 0; give a number from 1 to 1024");
     assert!(refused(8, 512, 8, 2).starts_with("topology rlft: spines = 512; give fewer"));
     assert!(refused(1024, 4, 8, 2).starts_with("topology rlft: leaves = 1024; give fewer"));
     assert!(refused(1024, 1024, 1024, 1024).contains("1024"));
-    assert!(refused(1024, 4, 1000, 1).contains("at most 65536"));
+    assert!(refused(1024, 1, 1023, 1).contains("at most 1048576"));
 }
 
 proptest! {

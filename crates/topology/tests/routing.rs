@@ -277,3 +277,11 @@ fn switches_of_one_kind_share_their_tables() {
     // edge and aggregation switches: 6,288 B. The other 64 B for each of 1344 nodes are for where its cells are.
     assert!((6_288..6_288 + 64 * 1344).contains(&routes.memory()), "{}", routes.memory());
 }
+
+#[test]
+fn the_tables_of_27_648_hosts_fit_into_a_megabyte() {
+    // By switch and host they would be 2880 x 27,648.
+    for routing in [Routing::Ecmp, Routing::DModK] {
+        assert!(Routes::new(&tree(48), routing).unwrap().memory() < 1_000_000);
+    }
+}

@@ -245,8 +245,8 @@ fn parameters_out_of_range_are_named() {
         (message(fly(0, 1, 1, 1)), "topology dragonfly: a = 0; give a number from 1 to 1024"),
         (message(fly(1024, 1024, 1, 1025)), "topology dragonfly: g = 1025; give a number from 1 to 1024"),
         (
-            message(fly(256, 256, 1, 2)),
-            "the topology has 131584 nodes; at most 65536 are supported: choose smaller parameters",
+            message(fly(1024, 1024, 1, 2)),
+            "the topology has 2099200 nodes; at most 1048576 are supported: choose smaller parameters",
         ),
         (
             message(generate::grid(&[], true, 1, [RATE; 2], DELAY)),
@@ -262,7 +262,7 @@ fn parameters_out_of_range_are_named() {
         ),
         (
             message(generate::grid(&[1024; 8], true, 1, [RATE; 2], DELAY)),
-            "the topology has 18446744073709551615 nodes; at most 65536 are supported: choose smaller parameters",
+            "the topology has 18446744073709551615 nodes; at most 1048576 are supported: choose smaller parameters",
         ),
         (
             message(generate::rail(&Rail {
@@ -280,8 +280,8 @@ fn parameters_out_of_range_are_named() {
             "topology clos: pods = 0; give a number from 1 to 1024",
         ),
         (
-            message(generate::clos(&Clos { pods: 1024, leaves: 16, ..clos([1.0; 2]) })),
-            "the topology has 282688 nodes; at most 65536 are supported: choose smaller parameters",
+            message(generate::clos(&Clos { pods: 1024, leaves: 64, ..clos([1.0; 2]) })),
+            "the topology has 1118464 nodes; at most 1048576 are supported: choose smaller parameters",
         ),
     ] {
         assert_eq!(got, wanted);

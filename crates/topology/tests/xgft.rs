@@ -136,8 +136,8 @@ fn lists_that_make_no_tree_are_refused_with_the_number_and_what_is_allowed() {
     assert!(refused(&[4, 1025], &[1, 2]).contains("number 1 of m is 1025"));
     assert!(refused(&[1000, 2], &[1, 25]).starts_with("topology xgft: number 1 of w is 25; give less"));
     assert!(refused(&[1024, 1024], &[1, 1]).contains("ports of a switch"));
-    assert!(refused(&[512, 512], &[1, 1]).starts_with("the topology has 262657 nodes"));
-    assert!(refused(&[512; 15], &[1; 15]).contains("at most 65536"));
+    assert!(refused(&[1023, 1024], &[1, 1]).starts_with("the topology has 1048577 nodes"));
+    assert!(refused(&[512; 15], &[1; 15]).contains("at most 1048576"));
     assert_eq!(xgft(&[1024], &[1], RATE, DELAY).unwrap().hosts().len(), 1024);
 }
 

@@ -155,7 +155,7 @@ pub enum Shape {
     /// The three-tier fat tree of switches with k ports: k³/4 hosts.
     FatTree {
         /// Ports per switch, even.
-        #[schemars(range(min = 2, max = 62))]
+        #[schemars(range(min = 2, max = 158))]
         k: u32,
         /// Rate of all links.
         #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]

@@ -36,7 +36,7 @@ pub struct Draw {
     /// The hosts to draw from.
     pub of: Listed,
     /// How many are drawn.
-    #[schemars(range(min = 1, max = 65536))]
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub random: u32,
     /// Whether those that are not drawn are meant. Default false.
     #[serde(default)]

@@ -10,10 +10,10 @@ use crate::{Builder, Network, TopologyError};
 /// aggregation switch j, port k/2 + m of aggregation switch j to core j·k/2 + m. Port p of a core leads to pod p.
 ///
 /// # Errors
-/// k must be even, from 2 to 62 (59,582 hosts).
+/// k must be even, from 2 to 158 (986,078 hosts).
 pub fn fat_tree(k: u32, rate: Rate, delay: Span) -> Result<Network, TopologyError> {
-    if !(2..=62).contains(&k) || !k.is_multiple_of(2) {
-        let allowed = "an even number from 2 to 62";
+    if !(2..=158).contains(&k) || !k.is_multiple_of(2) {
+        let allowed = "an even number from 2 to 158";
         return Err(TopologyError::Parameter {
             topology: "fat-tree",
             parameter: "k",

@@ -141,8 +141,7 @@ fn work(spec: &Spec, like: &Like, end: f64) -> (f64, f64) {
 
 /// Line rate of a host, in bytes per picosecond.
 fn line(spec: &Spec, host: u32) -> f64 {
-    let node = spec.network.hosts()[host as usize];
-    spec.network.ports(node)[0].rate.as_bps() as f64 / BITS / SECOND_PS
+    spec.network.nic(host).rate.as_bps() as f64 / BITS / SECOND_PS
 }
 
 /// What a flow can have sent by `end`, alone on its link and as fast as its application makes it.

@@ -1,6 +1,6 @@
 //! Every kind of bad input is refused before anything runs, with its place, its value, what is allowed, and a fix.
 
-use crate::common::{SMALL, report, says};
+use crate::common::{Folder, SMALL, report, says};
 use backwater_scenario::Scenario;
 
 #[test]
@@ -259,29 +259,6 @@ fn traffic_that_cannot_be_generated_says_what_it_needs() {
     says(&report(SMALL, &["traffic.size=1000TB", "packet.payload=1B"]), &["more than 2^31 - 2 packets"]);
 }
 
-/// A folder that is removed at the end.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("backwater-scenario-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> std::path::PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 #[track_caller]
 fn file_report(path: &std::path::Path) -> String {
     match Scenario::load(path, &[]).and_then(Scenario::validate) {
@@ -340,6 +317,11 @@ fn a_bad_data_file_is_named_with_its_line() {
 
 #[test]
 fn words_of_the_literature_lead_to_ours() {
+    let sizes = "kind = \"poisson\"\ncdf = \"websearch\"\nload = 0.5\nflows = 10";
+    let cdf =
+        report(&SMALL.replace("kind = \"flow\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"", sizes), &[]);
+    says(&cdf, &["did you mean \"web-search\"?", "choose one of web-search, hadoop"]);
+    assert!(!cdf.contains("or write"), "each word stands there once: {cdf}");
     says(&report(SMALL, &["switch.flow-control=cbfc"]), &["did you mean \"credits\"?"]);
     let lane = report(&format!("{SMALL}vl = 2\n"), &[]);
     says(&lane, &["did you mean \"priority\"?", "the priority of a traffic entry is its virtual lane"]);

@@ -1,7 +1,8 @@
 //! Reaction points with windows: their values that follow from the network, and what is said where they cannot work.
 
-use crate::common::{SMALL, Said, report, says, validate};
+use crate::common::{Folder, SMALL, Said, report, says, validate};
 use backwater_control::reaction::{DctcpConfig, HpccConfig, ReactionConfig, SwiftConfig};
+use backwater_scenario::Scenario;
 use backwater_units::{Rate, Span};
 
 fn reaction(overrides: &[&str]) -> ReactionConfig {
@@ -147,6 +148,26 @@ fn hosts_that_do_not_send_set_no_window() {
     };
     // 5 B/ns for 4 us, two packets of 1020 B (204 ns) and two ACKs of 64 B (12.8 ns): 22 168 B; the 100 Gbps of the idle host play no part.
     assert_eq!(window(&star("b", "a")), 22_168);
+}
+
+#[test]
+fn the_line_rate_is_the_senders_where_switches_have_the_first_numbers() {
+    // As files of the HPCC simulator may be: switches 0 and 1 with 400 Gbps between them, hosts 2 and 3 with 40 Gbps.
+    let folder = Folder::new("switches-first");
+    folder.write("topology.txt", b"4 2 3\n0 1\n0 1 400Gbps 1us 0\n2 0 40Gbps 1us 0\n3 1 40Gbps 1us 0\n");
+    folder.write("flow.txt", b"1\n2 3 3 100 1000000 0\n");
+    let text = "profile = \"authors\"\n[topology]\nkind = \"hpcc\"\nfile = \"topology.txt\"\n\
+                [[traffic]]\nname = \"one\"\nkind = \"hpcc-flows\"\nfile = \"flow.txt\"\n";
+    let of = |kind: &str| {
+        let file = folder.write("s.toml", text.as_bytes());
+        let scenario = Scenario::load(&file, &[format!("cc.kind={kind}")]).unwrap();
+        scenario.validate().unwrap().build().pairs[0].reaction
+    };
+    // 1020 B take 204 ns at 40 Gbps and 20.4 ns at 400, 64 B 12.8 and 1.28 ns.
+    let trip = Span::from_ps(6_000_000 + 2 * (204_000 + 12_800) + 20_400 + 1_280);
+    assert_eq!(of("hpcc"), ReactionConfig::Hpcc(HpccConfig::paper(1020, Rate::from_gbps(40), trip)));
+    // 5 B/ns for 6455.28 ns.
+    assert_eq!(of("dctcp"), ReactionConfig::Dctcp(DctcpConfig::paper(1020, 32_276)));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn diameter(net: &Network) -> u32 {
 /// The most that the links of a way between two hosts cost together, of all ways that the routes allow; 0 with one host.
 pub fn farthest(net: &Network, routes: &Routes, cost: impl Fn(&Port) -> u64) -> u64 {
     let attachments = hosts_by_attachment(net);
-    let nic = |host: u32| cost(&net.ports(net.hosts()[host as usize])[0]);
+    let nic = |host: u32| cost(net.nic(host));
     let mut most = 0;
     for hosts in attachments.values() {
         // Of the hosts at one switch the one with the longest link is farthest from all others.

@@ -214,6 +214,12 @@ impl Network {
         &self.hosts
     }
 
+    /// The port of the host of a host index. (A flow's ends are host indices: with [`Network::ports`] they would name other nodes wherever
+    /// hosts are not the first ones.)
+    pub fn nic(&self, host: u32) -> &Port {
+        &self.ports(self.hosts[host as usize])[0]
+    }
+
     /// Host index of a node; `None` for a switch.
     pub fn host_index(&self, node: u32) -> Option<u32> {
         self.host_index[node as usize]

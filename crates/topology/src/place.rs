@@ -41,7 +41,7 @@ pub(crate) fn places(net: &Network, mut known: Vec<Option<Place>>) -> Vec<Place>
     let placed = |place: &Place| place.tier > 0 || place.group.is_some() || !place.at.is_empty();
     let done: Vec<bool> = places.iter().map(placed).collect();
     for (rack, hosts) in (0..).zip(net.racks()) {
-        let top = net.ports(net.hosts()[hosts[0] as usize])[0].peer;
+        let top = net.nic(hosts[0]).peer;
         let members = hosts.iter().map(|host| net.hosts()[*host as usize]).chain([top]);
         for member in members.filter(|member| !done[*member as usize]) {
             places[member as usize].group = Some(rack);

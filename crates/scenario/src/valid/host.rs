@@ -161,8 +161,7 @@ fn faster_than_links(context: &mut Context<'_>, network: &Network, slow: &[u32])
     else {
         return;
     };
-    let rate = |host: u32| network.ports(network.hosts()[host as usize]).iter().map(|port| port.rate).max();
-    let Some(fastest) = slow.iter().filter_map(|&host| rate(host)).max() else { return };
+    let Some(fastest) = slow.iter().map(|&host| network.nic(host).rate).max() else { return };
     if drain.0 > fastest {
         context.caveat(Code::DrainTooFast, "host.drain", format!(
             "host.drain = {drain} is more than the link of any of these hosts brings, {}: no more than a packet ever waits there, as \

@@ -206,8 +206,7 @@ impl Entry<'_, '_> {
 
     /// Rate of a host's link.
     fn nic(&self, host: u32) -> Rate {
-        let node = self.network.hosts()[host as usize];
-        self.network.ports(node).first().map_or(Rate::ZERO, |port| port.rate)
+        self.network.nic(host).rate
     }
 
     /// A constant source has its own pacing and must fit its link.

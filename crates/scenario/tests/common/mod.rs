@@ -93,3 +93,28 @@ pub(crate) fn valid(text: &str, overrides: &[&str]) -> ValidScenario {
 pub(crate) fn paper(overrides: &[&str]) -> ValidScenario {
     valid(PAPER, overrides)
 }
+
+/// A folder that is removed at the end.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    /// A new one; `name` tells it from those of other tests.
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("backwater-scenario-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a file, and says where it is.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}

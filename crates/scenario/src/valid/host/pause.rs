@@ -31,7 +31,6 @@ pub(super) fn thresholds(
         used |= 1 << monitored | 1 << congested;
     }
     let classes = u64::from((used & lossless).count_ones()).max(1);
-    let link = |host: u32| network.ports(network.hosts()[host as usize]).first();
     let mut receives = vec![false; network.hosts().len()];
     for flow in flows.iter().filter(|flow| lossless & (1 << flow.priority) != 0) {
         receives[flow.dst as usize] = true;
@@ -40,10 +39,7 @@ pub(super) fn thresholds(
     if let Some((name, need)) = worst(context, network, &busy) {
         fits(context, &name, need, classes);
     }
-    let threshold = |&host: &u32| {
-        let need = link(host).map_or(Bytes::ZERO, |port| needed(context, port));
-        Some(threshold(context, need, classes))
-    };
+    let threshold = |&host: &u32| Some(threshold(context, needed(context, network.nic(host)), classes));
     slow.iter().map(threshold).collect()
 }
 
@@ -56,10 +52,8 @@ fn needed(context: &Context<'_>, port: &Port) -> Bytes {
 
 /// The host that may have to hold the most beyond Xoff, and how much.
 fn worst(context: &Context<'_>, network: &Network, hosts: &[u32]) -> Option<(String, Bytes)> {
-    let node = |host: &u32| network.hosts()[*host as usize];
-    let need = |host: &u32| network.ports(node(host)).first().map(|port| (node(host), needed(context, port)));
-    let worst =
-        hosts.iter().filter_map(need).reduce(|worst, other| if other.1 > worst.1 { other } else { worst });
+    let need = |host: &u32| (network.hosts()[*host as usize], needed(context, network.nic(*host)));
+    let worst = hosts.iter().map(need).reduce(|worst, other| if other.1 > worst.1 { other } else { worst });
     worst.map(|(node, need)| (network.name(node).to_owned(), need))
 }
 

@@ -1,10 +1,12 @@
 //! What one column is: its name, unit, meaning, type, and how its values are taken from records.
 use crate::names::{Labels, NameError, Names};
+use crate::repeated::{Meaning, Packer, Repeated};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result as ParquetResult;
-use parquet::file::writer::SerializedColumnWriter;
-use parquet::schema::types::{Type, TypePtr};
+use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
+use std::io::Write;
 use std::sync::Arc;
 
 /// How a column's value is taken from a record `R`; the variant is also the column's type.
@@ -147,13 +149,14 @@ impl<R> Column<R> {
     }
 
     /// The column's values over `rows`.
-    pub(crate) fn values(&self, rows: &[R], names: &Names) -> Result<Values, NameError> {
+    pub(crate) fn values<'a>(&self, rows: &[R], names: &'a Names) -> Result<Values<'a>, NameError> {
         let iter = rows.iter();
+        let integers = |keys| Values::Repeated(Repeated { keys, present: None, meaning: Meaning::Integers });
         Ok(match self.take {
             Take::Bool(f) => Values::Bool(iter.map(f).collect()),
-            Take::U8(f) => Values::I32(iter.map(|r| i32::from(f(r))).collect()),
-            Take::U16(f) => Values::I32(iter.map(|r| i32::from(f(r))).collect()),
-            Take::U32(f) => Values::I32(iter.map(|r| f(r).cast_signed()).collect()),
+            Take::U8(f) => integers(iter.map(|r| u32::from(f(r))).collect()),
+            Take::U16(f) => integers(iter.map(|r| u32::from(f(r))).collect()),
+            Take::U32(f) => integers(iter.map(f).collect()),
             Take::U64(f) => Values::I64(iter.map(|r| f(r).cast_signed()).collect()),
             Take::MaybeU64(f) => Values::I64(Chunk::some(iter.map(|r| f(r).map(u64::cast_signed)))),
             Take::F64(f) => Values::F64(iter.map(f).collect()),
@@ -183,32 +186,37 @@ impl<R> Column<R> {
                 let (column, known) = (self.name, words.len());
                 let known_code = |code: u8| (usize::from(code) < known).then_some(u32::from(code));
                 let key = |code| known_code(code).ok_or(NameError::Word { code, column, known });
-                let words = words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>().into();
-                named(&words, iter.map(|r| key(f(r))))?
+                let keys = iter.map(|r| key(f(r))).collect::<Result<_, _>>()?;
+                Values::Repeated(Repeated { keys, present: None, meaning: Meaning::Words(words) })
             }
         })
     }
 }
 
-fn named(labels: &Labels, keys: impl Iterator<Item = Result<u32, NameError>>) -> Result<Values, NameError> {
-    keys.map(|key| Ok(labels.get(key?))).collect::<Result<_, _>>().map(Values::Text)
+fn named(
+    labels: &Labels,
+    keys: impl Iterator<Item = Result<u32, NameError>>,
+) -> Result<Values<'_>, NameError> {
+    let keys = keys.collect::<Result<_, _>>()?;
+    Ok(Values::Repeated(Repeated { keys, present: None, meaning: Meaning::Labels(labels) }))
 }
 
 fn maybe_named(
     labels: &Labels,
     keys: impl Iterator<Item = Result<Option<u32>, NameError>>,
-) -> Result<Values, NameError> {
+) -> Result<Values<'_>, NameError> {
     let keys = keys.collect::<Result<Vec<_>, _>>()?;
-    Ok(Values::Text(Chunk::some(keys.into_iter().map(|key| key.map(|key| labels.get(key))))))
+    let present = Some(keys.iter().map(|key| u32::from(key.is_some())).collect());
+    let keys = keys.into_iter().flatten().collect();
+    Ok(Values::Repeated(Repeated { keys, present, meaning: Meaning::Labels(labels) }))
 }
 
 /// Values of one column, in the types that Parquet stores.
-pub(crate) enum Values {
+pub(crate) enum Values<'a> {
     Bool(Chunk<bool>),
-    I32(Chunk<i32>),
     I64(Chunk<i64>),
     F64(Chunk<f64>),
-    Text(Chunk<ByteArray>),
+    Repeated(Repeated<'a>),
 }
 
 /// The values that are there and, where one may be absent, whether each is: 1 or 0.
@@ -230,21 +238,26 @@ impl<T> Chunk<T> {
         Self { values, present: Some(present) }
     }
 
-    fn write<D: DataType<T = T>>(&self, column: &mut SerializedColumnWriter<'_>) -> ParquetResult<()> {
-        column.typed::<D>().write_batch(&self.values, self.present.as_deref(), None).map(|_| ())
+    fn write<D: DataType<T = T>>(&self, column: Option<SerializedColumnWriter<'_>>) -> ParquetResult<()> {
+        let mut column = column.expect("the schema has every column");
+        column.typed::<D>().write_batch(&self.values, self.present.as_deref(), None)?;
+        column.close()
     }
 }
 
-impl Values {
-    /// Writes them as the whole of `column`.
-    pub(crate) fn write(&self, mut column: SerializedColumnWriter<'_>) -> ParquetResult<()> {
+impl Values<'_> {
+    /// Writes them as the whole of the next column of `group`, which `column` describes.
+    pub(crate) fn write<W: Write + Send>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        column: &ColumnDescPtr,
+        packer: &mut Packer,
+    ) -> ParquetResult<()> {
         match self {
-            Self::Bool(chunk) => chunk.write::<BoolType>(&mut column)?,
-            Self::I32(chunk) => chunk.write::<Int32Type>(&mut column)?,
-            Self::I64(chunk) => chunk.write::<Int64Type>(&mut column)?,
-            Self::F64(chunk) => chunk.write::<DoubleType>(&mut column)?,
-            Self::Text(chunk) => chunk.write::<ByteArrayType>(&mut column)?,
+            Self::Bool(chunk) => chunk.write::<BoolType>(group.next_column()?),
+            Self::I64(chunk) => chunk.write::<Int64Type>(group.next_column()?),
+            Self::F64(chunk) => chunk.write::<DoubleType>(group.next_column()?),
+            Self::Repeated(repeated) => repeated.write(group, column, packer),
         }
-        column.close()
     }
 }

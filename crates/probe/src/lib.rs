@@ -22,6 +22,7 @@ mod names;
 mod plan;
 mod quantiles;
 mod ranks;
+mod repeated;
 pub mod run_json;
 mod sink;
 mod summary;

@@ -1,14 +1,13 @@
 //! The names behind the indices: nodes, egress ports, traffic entries.
-use parquet::data_type::ByteArray;
 use thiserror::Error;
 
-/// Names by index, as Parquet's writer takes them: a copy of one shares its bytes.
+/// Names by index.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Labels(Vec<ByteArray>);
+pub(crate) struct Labels(Vec<String>);
 
 impl From<Vec<String>> for Labels {
     fn from(names: Vec<String>) -> Self {
-        Self(names.into_iter().map(|name| name.into_bytes().into()).collect())
+        Self(names)
     }
 }
 
@@ -17,12 +16,8 @@ impl Labels {
         self.0.len()
     }
 
-    pub(crate) fn get(&self, index: u32) -> ByteArray {
-        self.0[index as usize].clone()
-    }
-
-    fn text(&self, index: u32) -> &str {
-        self.0[index as usize].as_utf8().expect("made of text")
+    pub(crate) fn text(&self, index: u32) -> &str {
+        &self.0[index as usize]
     }
 }
 

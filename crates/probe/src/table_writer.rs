@@ -4,10 +4,11 @@ use crate::columns::Table;
 use crate::error::SinkError;
 use crate::names::Names;
 use crate::plan::{FILE_OVERHEAD, TablePlan, bytes_per_row};
+use crate::repeated::Packer;
 use backwater_codes::{Code, Remark};
 use backwater_units::{Bytes, Time};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::errors::Result as ParquetResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
@@ -124,13 +125,14 @@ impl<R: Table> TableWriter<R> {
             return Ok(());
         }
         let refused = || SinkError::parquet(R::ID.name(), &self.part);
+        let descriptions = self.writer.schema_descr().columns().to_vec();
+        let mut packer = Packer::new().map_err(ParquetError::from).map_err(refused())?;
         let mut group = self.writer.next_row_group().map_err(refused())?;
-        for column in R::COLUMNS {
+        for (column, description) in R::COLUMNS.iter().zip(&descriptions) {
             let values = column
                 .values(rows, names)
                 .map_err(|source| SinkError::Name { table: R::ID.name(), source })?;
-            let chunk = group.next_column().map_err(refused())?;
-            values.write(chunk.expect("the schema has every column")).map_err(refused())?;
+            values.write(&mut group, description, &mut packer).map_err(refused())?;
         }
         group.close().map_err(refused())?;
         self.rows += rows.len() as u64;

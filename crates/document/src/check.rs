@@ -112,7 +112,7 @@ impl<'a> Check<'a> {
     /// One of several forms is enough; otherwise the complaint is that of the last form of the same type.
     fn any_of(&mut self, node: &Node, branches: &[View<'a>], name: &str) {
         let mut complaint = None;
-        for view in branches {
+        for (branch, view) in branches.iter().enumerate() {
             let tables = std::mem::take(&mut self.tables);
             let mut attempt = Check { rules: self.rules, problems: Vec::new(), tables };
             attempt.value(node, view, name);
@@ -127,16 +127,19 @@ impl<'a> Check<'a> {
                 _ => false,
             };
             if same_type || complaint.is_none() {
-                complaint = Some(attempt.problems);
+                complaint = Some((branch, attempt.problems));
             }
         }
+        // The complaint names the words of its own form.
+        let (told, complaint) = complaint.unwrap_or_default();
+        let others = branches.iter().enumerate().filter(|(branch, _)| *branch != told);
         let words: Vec<String> =
-            branches.iter().flat_map(View::words).map(|word| format!("{word:?}")).collect();
+            others.flat_map(|(_, view)| view.words()).map(|word| format!("{word:?}")).collect();
         let also = |problem: Problem| match (&node.value, &words[..]) {
             (Value::Text(_), [_, ..]) => problem.also(&format!("or write {}", words.join(" or "))),
             _ => problem,
         };
-        self.problems.extend(complaint.unwrap_or_default().into_iter().map(also));
+        self.problems.extend(complaint.into_iter().map(also));
     }
 
     fn quantity(&mut self, node: &Node, view: &View<'a>, name: &str, (unit, text): (&str, &str)) {

@@ -241,9 +241,10 @@ pub enum Violation {
     },
     /// NICs throttle themselves to nothing, and no credit comes back that would change that.
     #[error(
-        "{time}: nothing moves any more, {unfinished} flows are unfinished, and the throttle lets nothing leave: {}. It waits for \
+        "{time}: nothing moves any more, {}, and the throttle lets nothing leave: {}. It waits for \
          credits that do not come back: look at what holds or loses them, or lower m or k of host.throttle.pft, so that a NIC with many credits in \
          use still sends",
+        unfinished_flows(*unfinished),
         few(hosts, ", ")
     )]
     Throttled {
@@ -256,8 +257,8 @@ pub enum Violation {
     },
     /// The simulated time is used up before the flows are done.
     #[error(
-        "{time}: the longest simulated time is reached, {unfinished} flows are unfinished. \
-         Set run.until, send less, or raise the rates."
+        "{time}: the longest simulated time is reached, {}. Set run.until, send less, or raise the rates.",
+        unfinished_flows(*unfinished)
     )]
     TooLong {
         /// When.
@@ -389,12 +390,17 @@ fn storming(hosts: &[String]) -> String {
     )
 }
 
+fn unfinished_flows(count: u64) -> String {
+    if count == 1 { "1 flow is unfinished".to_owned() } else { format!("{count} flows are unfinished") }
+}
+
 fn deadlock(circle: &[String], blocked: &[String], paused: &str, unfinished: u64) -> String {
+    let unfinished = unfinished_flows(unfinished);
     let Some(first) = circle.first() else {
-        return format!("nothing moves any more, {unfinished} flows are unfinished; paused: {paused}");
+        return format!("nothing moves any more, {unfinished}; paused: {paused}");
     };
     format!(
-        "{} waits for {first} again; blocked in this circle: {}; {unfinished} flows are unfinished. \
+        "{} waits for {first} again; blocked in this circle: {}; {unfinished}. \
          No egress port of a circle can ever send again: use routes that go up and then down (leaf-spine, fat-tree), \
          or spread the traffic over priorities so that none of them closes the circle",
         few(circle, " waits for "),

@@ -183,8 +183,9 @@ fn fits_static(context: &Context<'_>, network: &Network, node: u32, classes: u64
     let ports = ports.len();
     let help = format!(
         "{ports} ports · {classes} (priorities in use) · xoff {} + {head} that arrives after PAUSE = {need}; raise \
-         switch.buffer, or lower switch.pfc.xoff",
-        pfc.xoff
+         switch.buffer, or lower switch.pfc.xoff{}",
+        pfc.xoff,
+        or_pool(lossy)
     );
     let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {}", need + lossy));
     Some(Found { path, name: name.to_owned(), by, message, label, help })
@@ -210,10 +211,11 @@ fn fits_dynamic(
             format!("switch {name} has no memory to share: its buffer is {buffer}{}", beside(lossy));
         let help = format!(
             "headroom of its {} ports {} + reserve {} + one packet = {need}; raise switch.buffer, or lower \
-             switch.pfc.headroom or switch.pfc.reserve",
+             switch.pfc.headroom or switch.pfc.reserve{}",
             ports.len(),
             shown(head),
-            shown(reserve)
+            shown(reserve),
+            or_pool(lossy)
         );
         let (path, label) = (at!["switch", "buffer"].to_vec(), format!("at least {}", need + lossy));
         found.push(Found { path, name: name.to_owned(), by: head + reserve, message, label, help });
@@ -224,6 +226,11 @@ fn fits_dynamic(
 /// What is set apart for priorities that are not lossless, in words.
 fn beside(lossy: Bytes) -> String {
     if lossy == Bytes::new(0) { String::new() } else { format!(" beside the {lossy} of switch.lossy.pool") }
+}
+
+/// The same as what may be lowered, too.
+fn or_pool(lossy: Bytes) -> &'static str {
+    if lossy == Bytes::new(0) { "" } else { " or switch.lossy.pool" }
 }
 
 /// Headroom that is shorter than what is booked there.

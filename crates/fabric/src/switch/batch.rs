@@ -7,7 +7,7 @@
 use backwater_engine::{Class, Key, Post, Window};
 
 use crate::ctx::Ctx;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::record::DropReason;
 use crate::switch::chassis::Chassis;
 use crate::world::World;
@@ -42,12 +42,12 @@ impl Chassis {
         if !alone {
             return false;
         }
-        let (mut arriving, mut pfc) = (0, false);
+        let (mut arriving, mut of_link) = (0, false);
         for packet in arrivals {
             arriving += u64::from(packet.size);
-            pfc |= packet.kind == Kind::Pfc;
+            of_link |= packet.is_flow_control();
         }
-        if pfc || !self.memory.stays_calm(arriving) {
+        if of_link || !self.memory.stays_calm(arriving) {
             return false;
         }
         self.deal(arrivals, window, batch);

@@ -152,7 +152,7 @@ bench-instructions: $(STAMPS)/dev ## instructions per packet-hop against their r
 # the parsers in C, and built with AddressSanitizer there (dataplane/fuzz.sh). Inputs that broke a target are kept in fuzz/artifacts; what was
 # learnt in fuzz/corpus.
 fuzz: $(STAMPS)/test ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
-	@export PATH="$(CURDIR)/$(BIN):$$PATH"; cargo fuzz build --sanitizer none || exit; \
+	@export PATH="$(CURDIR)/$(BIN):$$PATH"; cargo fuzz build --dev --sanitizer none || exit; \
 	printf '%s\n' $(FUZZ_TARGETS) | xargs -P "$$(nproc)" -I{} fuzz/run.sh {} $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 	@dataplane/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 

@@ -22,7 +22,7 @@ esac
 mkdir -p "fuzz/corpus/$target"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-cargo fuzz run --sanitizer none "$target" "fuzz/corpus/$target" "${seeds[@]}" -- "${words[@]}" \
+cargo fuzz run --dev --sanitizer none "$target" "fuzz/corpus/$target" "${seeds[@]}" -- "${words[@]}" \
 	-max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 "$@" >"$log" 2>&1 ||
 	{ cat "$log"; echo "$target: broken, see above" >&2; exit 1; }
 echo "$target: $(sed -n 's/^Done \([0-9]*\) runs.*/\1/p' "$log") inputs in $seconds s, none broke it"

@@ -217,13 +217,21 @@ def test_a_file_that_no_program_has_would_be_found(tmp_path: Path) -> None:
 
 
 def _untested(manifest: Path) -> list[Path]:
-    """Files with tests in a crate that is not compiled for its own tests: cargo would not run these."""
-    lib = tomllib.loads(manifest.read_text(encoding="utf-8")).get("lib", {})
-    if lib.get("test", True):
-        return []
+    """Files with tests in a library or program that is not compiled for its own tests: cargo would not run these."""
+    told = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    lib = told.get("lib", {})
     folder = (manifest.parent / lib.get("path", "src/lib.rs")).parent
+    programs = {path: path.stem for path in (folder / "bin").glob("*")}
+    without = {program["name"] for program in told.get("bin", []) if not program.get("test", True)}
+
+    def is_left_out(file: Path) -> bool:
+        program = next((name for path, name in programs.items() if file.is_relative_to(path)), None)
+        return not lib.get("test", True) if program is None else program in without
+
     return [
-        file for file in folder.rglob("*.rs") if re.search(r"#\[test\]|proptest!", file.read_text(encoding="utf-8"))
+        file
+        for file in folder.rglob("*.rs")
+        if is_left_out(file) and re.search(r"#\[test\]|proptest!", file.read_text(encoding="utf-8"))
     ]
 
 
@@ -241,3 +249,8 @@ def test_a_test_that_cargo_does_not_compile_would_be_found(tmp_path: Path) -> No
     assert _untested(manifest) == [tmp_path / "src" / "lib.rs"]
     manifest.write_text("[lib]\n")
     assert _untested(manifest) == []
+    (tmp_path / "src" / "bin").mkdir()
+    (tmp_path / "src" / "bin" / "program.rs").write_text("#[test]\nfn one() {}\n")
+    assert _untested(manifest) == []
+    manifest.write_text('[[bin]]\nname = "program"\ntest = false\n')
+    assert _untested(manifest) == [tmp_path / "src" / "bin" / "program.rs"]

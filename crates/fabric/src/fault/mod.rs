@@ -20,7 +20,7 @@
 //!   comes is discarded; a PAUSE of the host is renewed no more, and ends after the longest time that one can last.
 pub(crate) mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use backwater_control::flow_control::Watchdog;
 use backwater_engine::Post;
@@ -28,7 +28,7 @@ use backwater_topology::{Network, Routes};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::ctx::Ctx;
-use crate::fault::wire::{Loss, Wire};
+use crate::fault::wire::{Line, Loss, Losses, Wire};
 use crate::link::failures::FaultState;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
@@ -51,16 +51,54 @@ pub(crate) struct Faults {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfNode {
     changes: Vec<FaultChange>,
-    /// By ingress port; those that never fail have none.
-    wires: BTreeMap<u16, Wire>,
-    losses: Vec<Loss>,
+    /// By ingress port; none if no link of the node fails.
+    lines: Vec<Line>,
+    /// What it loses by whatever port it comes.
+    silent: Losses,
     /// When it stops, and by which fault.
     stop: Option<(u64, u16)>,
+    /// When an arrival may be lost, from and until: rising, and apart. Between them nobody asks for packets one by one.
+    unsafe_times: Vec<(u64, u64)>,
 }
 
 impl OfNode {
+    /// Whether anything that comes to it may be lost.
     fn loses(&self) -> bool {
-        !self.wires.is_empty() || !self.losses.is_empty() || self.stop.is_some()
+        !self.unsafe_times.is_empty()
+    }
+
+    /// Of what comes at `now` or later, what comes before this is not lost.
+    fn safe_until(&self, now: u64) -> u64 {
+        let over = self.unsafe_times.partition_point(|(_, until)| *until < now);
+        self.unsafe_times.get(over).map_or(u64::MAX, |(from, _)| *from)
+    }
+
+    /// The wire that ends at a port, and what is lost on it.
+    fn line(&mut self, (node, port): (u32, u16), network: &Network) -> &mut Line {
+        if self.lines.is_empty() {
+            self.lines.resize_with(network.ports(node).len(), Line::default);
+        }
+        &mut self.lines[usize::from(port)]
+    }
+
+    /// All is known: finds the times at which something may be lost.
+    fn close(&mut self) {
+        let mut times: Vec<(u64, u64)> = self.stop.iter().map(|(time, _)| (*time, u64::MAX)).collect();
+        let losses = self.lines.iter_mut().map(|line| &mut line.losses);
+        for losses in losses.chain([&mut self.silent]) {
+            losses.close();
+            times.extend(losses.times());
+        }
+        times.extend(self.lines.iter().filter_map(|line| line.wire.as_ref()).flat_map(Wire::times_of_loss));
+        times.sort_unstable();
+        times.dedup_by(|next, last| {
+            let meets = next.0 <= last.1;
+            if meets {
+                last.1 = last.1.max(next.1);
+            }
+            meets
+        });
+        self.unsafe_times = times;
     }
 }
 
@@ -89,8 +127,14 @@ impl Faults {
             }
         }
         for loss in losses {
-            nodes[loss.node as usize].losses.push(Loss::new(loss, spec.seed));
+            let of_node = &mut nodes[loss.node as usize];
+            let losses = match loss.port {
+                Some(port) => &mut of_node.line((loss.node, port), network).losses,
+                None => &mut of_node.silent,
+            };
+            losses.add(Loss::new(loss, spec.seed));
         }
+        nodes.iter_mut().for_each(OfNode::close);
         let routes = std::iter::once(&spec.routes).chain(routes).cloned().collect();
         Some(Box::new(Self { nodes, watchdogs: [*watchdog, *nic_watchdog], kinds: kinds.clone(), routes }))
     }
@@ -120,7 +164,8 @@ impl World {
 
     /// When a frame that comes to a node began, if its link has faults.
     pub(crate) fn begun(&self, node: u32, packet: &Packet) -> Option<u64> {
-        Some(self.faults.as_ref()?.of(node).wires.get(&packet.port)?.times(packet).0)
+        let line = self.faults.as_ref()?.of(node).lines.get(usize::from(packet.port))?;
+        Some(line.wire.as_ref()?.times(packet).0)
     }
 
     /// Whether something may be lost on the way to a node.
@@ -148,7 +193,7 @@ fn wire_of<'a>(
     network: &Network,
     world: &World,
 ) -> &'a mut Wire {
-    of_node.wires.entry(port).or_insert_with(|| {
+    of_node.line((node, port), network).wire.get_or_insert_with(|| {
         let own = &network.ports(node)[usize::from(port)];
         Wire::new(&network.ports(own.peer)[usize::from(own.peer_port)], network, world)
     })
@@ -166,21 +211,27 @@ impl Ports {
         if !of_node.loses() {
             return None;
         }
+        let limit = end.min(of_node.safe_until(cx.now));
+        let safe = arrivals.iter().position(|packet| packet.time >= limit).unwrap_or(arrivals.len());
+        if cx.world.credits.is_some() {
+            for update in arrivals[..safe].iter().filter(|packet| packet.kind == Kind::Credit) {
+                self.update_comes(update);
+            }
+        }
         let mut kept: Option<Vec<Packet>> = None;
-        for (index, packet) in arrivals.iter().enumerate() {
+        for (index, packet) in arrivals.iter().enumerate().skip(safe) {
             if packet.time < end && self.loses(packet, of_node, cx) {
                 kept.get_or_insert_with(|| arrivals[..index].to_vec());
                 continue;
             }
-            if packet.time < end && !packet.is_flow_control() {
-                self.count_spared(packet.port);
-            } else if packet.time < end && packet.kind == Kind::Credit {
+            if packet.time < end && packet.kind == Kind::Credit {
                 self.update_comes(packet);
             }
             if let Some(kept) = &mut kept {
                 kept.push(*packet);
             }
         }
+        self.count_spared(kept.as_deref().unwrap_or(arrivals), end);
         kept
     }
 

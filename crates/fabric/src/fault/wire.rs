@@ -1,7 +1,7 @@
 //! What a wire loses: a function of the frame and its instant.
 use backwater_engine::mix;
 use backwater_topology::{Network, Port};
-use backwater_units::Rate;
+use backwater_units::{Rate, Time};
 
 use crate::fault::OfNode;
 use crate::link::egress::Egress;
@@ -12,6 +12,15 @@ use crate::world::World;
 
 /// Purpose of the random choices; entity: node << 16 | port, then the instant: no two frames of a wire share one.
 const LOSS: u64 = 0xfa17;
+
+/// What goes wrong on the way to an ingress port.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// Its wire, if that goes down or slows.
+    pub(super) wire: Option<Wire>,
+    /// What it loses besides.
+    pub(super) losses: Losses,
+}
 
 /// A wire that fails, as the node knows it at which it ends.
 #[derive(Clone, Debug)]
@@ -54,6 +63,13 @@ impl Wire {
         at_rate.map_or_else(|| times(&self.rates[0].1), |(_, times)| times)
     }
 
+    /// From when until when arrivals may be frames that it lost: no frame begins or ends further from its arrival than this.
+    pub(super) fn times_of_loss(&self) -> impl Iterator<Item = (u64, u64)> {
+        let longest = self.rates.iter().map(|(_, egress)| egress.until_known(u16::MAX, true)).max();
+        let longest = longest.unwrap_or_default();
+        self.downs.iter().map(move |(time, _)| (time.saturating_sub(longest), time.saturating_add(longest)))
+    }
+
     /// When a frame is lost and by which fault: the link went down when it had begun and its last bit was not there.
     fn cut(&self, packet: &Packet) -> Option<(u64, u16)> {
         let (begun, there) = self.times(packet);
@@ -76,15 +92,16 @@ impl Loss {
     }
 
     fn takes(&self, packet: &Packet, world: &World) -> bool {
-        let LossSpec { node, port, from, until, share, source, destination, .. } = self.spec;
-        let within = from.as_ps() <= packet.time && packet.time <= until.as_ps();
-        if !within || port.is_some_and(|port| port != packet.port) {
+        let LossSpec { node, from, until, share, source, destination, .. } = self.spec;
+        if packet.time < from.as_ps() || until.as_ps() < packet.time {
             return false;
         }
-        let flow = &world.flows[packet.flow as usize];
         // What goes back has its ends the other way round.
-        let origin = if packet.dst == flow.dst { flow.src } else { flow.dst };
-        if source.is_some_and(|host| host != origin) || destination.is_some_and(|host| host != packet.dst) {
+        let origin = || {
+            let flow = &world.flows[packet.flow as usize];
+            if packet.dst == flow.dst { flow.src } else { flow.dst }
+        };
+        if destination.is_some_and(|host| host != packet.dst) || source.is_some_and(|host| host != origin()) {
             return false;
         }
         let share = match share {
@@ -97,6 +114,43 @@ impl Loss {
     }
 }
 
+/// Several of them, by when they begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    all: Vec<Loss>,
+    /// The latest end of each and those before it.
+    latest: Vec<Time>,
+}
+
+impl Losses {
+    pub(super) fn add(&mut self, loss: Loss) {
+        self.all.push(loss);
+    }
+
+    /// All are known.
+    pub(super) fn close(&mut self) {
+        self.all.sort_by_key(|loss| loss.spec.from);
+        let latest = self.all.iter().scan(Time::ZERO, |latest, loss| {
+            *latest = loss.spec.until.max(*latest);
+            Some(*latest)
+        });
+        self.latest = latest.collect();
+    }
+
+    /// From when until when each of them loses something.
+    pub(super) fn times(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.all.iter().map(|loss| (loss.spec.from.as_ps(), loss.spec.until.as_ps()))
+    }
+
+    /// Those that may be in force at an instant.
+    fn around(&self, time: u64) -> impl Iterator<Item = &Loss> {
+        let time = Time::from_ps(time);
+        let begun = self.all.partition_point(|loss| loss.spec.from <= time);
+        let known = self.all[..begun].iter().zip(&self.latest).rev();
+        known.take_while(move |(_, latest)| **latest >= time).map(|(loss, _)| loss)
+    }
+}
+
 impl OfNode {
     /// Why a frame that has come is lost, by which fault, and when: where its header is enough to be known, a link may fail after that.
     pub(crate) fn lost(&self, packet: &Packet, world: &World) -> Option<(DropReason, u16, u64)> {
@@ -106,13 +160,20 @@ impl OfNode {
         if let Some((_, fault)) = self.stop.filter(|(time, _)| packet.time > *time) {
             return Some((DropReason::DeadNode, fault, packet.time));
         }
-        if let Some((time, fault)) = self.wires.get(&packet.port).and_then(|wire| wire.cut(packet)) {
+        let line = self.lines.get(usize::from(packet.port));
+        let cut = line.and_then(|line| line.wire.as_ref()?.cut(packet));
+        if let Some((time, fault)) = cut {
             return Some((DropReason::LinkDown, fault, time.max(packet.time)));
         }
         // A PAUSE here holds until its RESUME: to lose one of them would hold for good, which no link does that repeats them.
-        let loss = (!packet.is_flow_control())
-            .then(|| self.losses.iter().find(|loss| loss.takes(packet, world)))
-            .flatten()?;
+        if packet.is_flow_control() {
+            return None;
+        }
+        let losses = line.map(|line| &line.losses).into_iter().chain([&self.silent]);
+        let takes =
+            losses.flat_map(|losses| losses.around(packet.time)).filter(|loss| loss.takes(packet, world));
+        // Of several that take it, the first of the timetable.
+        let loss = takes.min_by_key(|loss| loss.spec.fault)?;
         let silent = matches!(loss.spec.share, LossShare::Silent(_));
         let reason = if silent { DropReason::Gray } else { DropReason::Corrupted };
         Some((reason, loss.spec.fault, packet.time))
@@ -181,6 +242,72 @@ mod tests {
         assert_eq!(wire.cut(&sent(2_000_000, 800_000)).map(|(_, fault)| fault), Some(0));
         assert_eq!(wire.times(&sent(1_999_999, 80_000)), (1_999_999, 3_079_999));
         assert_eq!(wire.cut(&sent(1_999_999, 80_000)), None);
+    }
+
+    /// A tenth of all frames at port 0 of node 0, in microseconds.
+    fn loss(fault: u16, from: u64, until: u64) -> Loss {
+        let [from, until] = [from, until].map(|us| Time::from_ps(us * 1_000_000));
+        let share = LossShare::Frames(0.1);
+        let (source, destination) = (None, None);
+        Loss::new(&LossSpec { fault, node: 0, port: Some(0), from, until, share, source, destination }, 1)
+    }
+
+    fn losses(all: impl IntoIterator<Item = Loss>) -> Losses {
+        let mut losses = Losses::default();
+        all.into_iter().for_each(|loss| losses.add(loss));
+        losses.close();
+        losses
+    }
+
+    fn around(losses: &Losses, us: u64) -> Vec<u16> {
+        let mut found: Vec<u16> = losses.around(us * 1_000_000).map(|loss| loss.spec.fault).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn of_many_losses_one_after_the_other_a_frame_is_asked_about_one() {
+        // Given last first; each ends a microsecond before the next one begins.
+        let losses = losses(
+            (0..10_000).rev().map(|fault| loss(fault, 10 * u64::from(fault), 10 * u64::from(fault) + 9)),
+        );
+        assert_eq!(around(&losses, 0), [0]);
+        assert_eq!(around(&losses, 50_004), [5000]);
+        assert_eq!(around(&losses, 50_009), [5000]);
+        assert_eq!(around(&losses, 99_999), [9999]);
+        assert_eq!(around(&losses, 100_000), [0; 0]);
+    }
+
+    #[test]
+    fn of_losses_that_overlap_all_in_force_are_asked() {
+        let losses = losses([loss(0, 0, 100), loss(1, 10, 20), loss(2, 30, 40), loss(3, 35, 200)]);
+        assert_eq!(around(&losses, 15), [0, 1]);
+        assert!([0, 2, 3].iter().all(|fault| around(&losses, 36).contains(fault)));
+        assert!(around(&losses, 150).contains(&3));
+        assert_eq!(around(&losses, 201), [0; 0]);
+    }
+
+    #[test]
+    fn nobody_asks_while_nothing_can_be_lost() {
+        let mut node = OfNode { lines: vec![Line::default(), Line::default()], ..OfNode::default() };
+        node.lines[0].losses = losses([loss(0, 10, 20), loss(1, 15, 30)]);
+        node.silent = losses([loss(2, 100, 110)]);
+        let mut wire = wire();
+        wire.goes_down(200_000_000, 3);
+        node.lines[1].wire = Some(wire);
+        node.close();
+        let us = |us: u64| us * 1_000_000;
+        assert_eq!(node.safe_until(0), us(10));
+        assert_eq!(node.safe_until(us(30)), us(10));
+        assert_eq!(node.safe_until(us(31)), us(100));
+        // 65 535 B take 5.2428 us at 100 Gbps and 1 us on the way: no frame that comes earlier or later was there at 200 us.
+        assert_eq!(node.safe_until(us(111)), us(200) - 6_242_800);
+        assert_eq!(node.safe_until(us(200) + 6_242_801), u64::MAX);
+        // A link that only slows loses nothing.
+        let mut slow =
+            OfNode { lines: vec![Line { wire: Some(self::wire()), ..Line::default() }], ..OfNode::default() };
+        slow.close();
+        assert!(!slow.loses());
     }
 
     #[test]

@@ -289,14 +289,16 @@ impl Ports {
         self.drop_packet(&Packet { port, ..*packet }, port, reason, cx);
     }
 
-    /// A packet has come in by a port at which some are lost; this one was not.
-    pub(crate) fn count_spared(&mut self, port: u16) {
+    /// Packets have come in, before `end`, at a node at whose ports some are lost; these were not.
+    pub(crate) fn count_spared(&mut self, arrivals: &[Packet], end: u64) {
         let count = usize::from(self.count());
         let spared = &mut self.faults_mut().spared;
         if spared.is_empty() {
             spared.resize(count, 0);
         }
-        spared[usize::from(port)] += 1;
+        for packet in arrivals {
+            spared[usize::from(packet.port)] += u64::from(packet.time < end && !packet.is_flow_control());
+        }
     }
 
     /// One was lost on its way here.

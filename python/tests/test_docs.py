@@ -189,7 +189,7 @@ def test_the_default_of_a_key_is_that_of_every_profile() -> None:
 
 def test_instructions_of_the_page_are_those_of_record() -> None:
     """Each row of the table has the rounded numbers that the gate compares with."""
-    text = (ROOT / "benches/benches/instructions/references.toml").read_text(encoding="utf-8")
+    text = (ROOT / "benches/src/bin/instructions/references.toml").read_text(encoding="utf-8")
     record = tomllib.loads(text)["per-hop"]
     kept = {
         "batched": "batched",

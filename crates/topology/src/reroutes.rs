@@ -210,6 +210,13 @@ impl<'a> Reroutes<'a> {
         })
     }
 
+    /// Memory in bytes of what is kept to compute routes again.
+    pub fn table_memory(net: &Network) -> usize {
+        let hosts = net.hosts().len();
+        let switches = net.nodes().len() - hosts;
+        size_of::<u16>() * switches * (hosts + hosts_by_attachment(net).len())
+    }
+
     /// Links go down that were up, and come up that were down. Which switches get new ways.
     ///
     /// # Errors

@@ -202,6 +202,11 @@ impl Routes {
         self.tables.table.groups()
     }
 
+    /// How many hosts they lead to.
+    pub fn hosts(&self) -> u32 {
+        self.tables.table.hosts()
+    }
+
     /// Whether a switch has several ports for some host.
     ///
     /// # Panics

@@ -44,8 +44,13 @@ impl Cell {
     pub const BEYOND: Self = Self(DIRECT - 1);
 
     /// That of an only port, on lane 0.
-    pub(crate) const fn direct(port: u16) -> Self {
+    pub const fn direct(port: u16) -> Self {
         Self(DIRECT | port)
+    }
+
+    /// That of a group, by its number in who keeps it.
+    pub const fn of_group(group: u16) -> Self {
+        Self(group)
     }
 
     /// The port, if there is only one.
@@ -151,6 +156,10 @@ impl Table {
     /// Whether some packets are on lane 1.
     pub(crate) const fn changes_lanes(&self) -> bool {
         self.changes
+    }
+
+    pub(crate) const fn hosts(&self) -> u32 {
+        self.hosts
     }
 
     pub(crate) const fn groups(&self) -> &Arc<[Box<[u16]>]> {

@@ -138,3 +138,10 @@ fn what_is_known_of_a_state_holds_after_others_between() {
     let turns = [[one, two], [one, two], [one, two], [two, three], [one, three], [two, one], [one, three]];
     follow(&net, Routing::Ecmp, &turns.map(|links| links.to_vec()));
 }
+
+#[test]
+fn computing_routes_again_takes_two_bytes_for_each_switch_and_host_or_edge_switch() {
+    // k = 4: 20 switches, of them 8 with hosts; 16 hosts.
+    let net = fat_tree(4, RATE, DELAY).unwrap();
+    assert_eq!(Reroutes::table_memory(&net), 2 * 20 * (16 + 8));
+}

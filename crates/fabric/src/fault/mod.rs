@@ -20,11 +20,11 @@
 //!   comes is discarded; a PAUSE of the host is renewed no more, and ends after the longest time that one can last.
 pub(crate) mod wire;
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
 use backwater_control::flow_control::Watchdog;
 use backwater_engine::Post;
-use backwater_topology::{Network, Routes};
+use backwater_topology::{Network, Ways};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::ctx::Ctx;
@@ -42,9 +42,9 @@ pub(crate) struct Faults {
     nodes: Vec<OfNode>,
     /// Those of switches and of NICs.
     watchdogs: [Option<(Watchdog, WatchdogAction)>; 2],
+    /// What switches get by [`Change::Routes`].
+    ways: Ways,
     kinds: Vec<FaultKind>,
-    /// By version.
-    routes: Vec<Routes>,
 }
 
 /// That of one node.
@@ -105,7 +105,7 @@ impl OfNode {
 impl Faults {
     /// The timetable of a run; `None`: nothing goes wrong.
     pub(crate) fn new(spec: &Spec, world: &World) -> Option<Box<Self>> {
-        let FaultSpec { changes, losses, routes, watchdog, nic_watchdog, kinds } = &spec.faults;
+        let FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds } = &spec.faults;
         if spec.faults.is_empty() {
             return None;
         }
@@ -135,8 +135,8 @@ impl Faults {
             losses.add(Loss::new(loss, spec.seed));
         }
         nodes.iter_mut().for_each(OfNode::close);
-        let routes = std::iter::once(&spec.routes).chain(routes).cloned().collect();
-        Some(Box::new(Self { nodes, watchdogs: [*watchdog, *nic_watchdog], kinds: kinds.clone(), routes }))
+        let (watchdogs, ways, kinds) = ([*watchdog, *nic_watchdog], ways.clone(), kinds.clone());
+        Some(Box::new(Self { nodes, watchdogs, ways, kinds }))
     }
 
     /// After so long every watchdog has opened the gates that it will open.
@@ -166,6 +166,11 @@ impl World {
     pub(crate) fn begun(&self, node: u32, packet: &Packet) -> Option<u64> {
         let line = self.faults.as_ref()?.of(node).lines.get(usize::from(packet.port))?;
         Some(line.wire.as_ref()?.times(packet).0)
+    }
+
+    /// New ways that a change brings to a switch: hosts, and the ports that lead to them.
+    pub(crate) fn ways(&self, of: Range<u32>) -> impl Iterator<Item = (Range<u32>, &[u16])> {
+        self.faults.iter().flat_map(move |faults| faults.ways.of(of.clone()))
     }
 
     /// Whether something may be lost on the way to a node.
@@ -267,13 +272,6 @@ impl Ports {
             state.advance();
             change
         })
-    }
-
-    /// The routes in force, the ports to avoid, and whether packets are asked for one by one.
-    pub(crate) fn tables<'a>(&mut self, world: &'a World) -> Option<(&'a Routes, &BTreeSet<u16>, bool)> {
-        let (node, state) = (self.node(), self.faults_mut());
-        let routes = world.faults.as_ref()?.routes.get(state.version() as usize)?;
-        Some((routes, state.avoided(), state.is_aside(routes.has_gaps(node))))
     }
 
     /// Records what happened to a fault.

@@ -57,9 +57,7 @@ pub(crate) struct FaultState {
     down: BTreeMap<u16, (u16, u64)>,
     /// Ports that are known to be down.
     avoided: BTreeSet<u16>,
-    /// The version of its routes.
-    version: u32,
-    /// The fault that has brought it.
+    /// The fault that has brought its routes.
     rerouted_by: u16,
     /// Queues behind a PAUSE without end of which everything is dropped: (port, class).
     blocked: BTreeSet<(u16, u8)>,
@@ -104,11 +102,6 @@ impl FaultState {
 
     pub(crate) const fn advance(&mut self) {
         self.next += 1;
-    }
-
-    /// The version of the routes.
-    pub(crate) const fn version(&self) -> u32 {
-        self.version
     }
 
     /// Ports that are known to be down.
@@ -175,8 +168,7 @@ impl FaultState {
     }
 
     /// New routes are in force.
-    pub(crate) const fn route_by(&mut self, version: u32, fault: u16) {
-        self.version = version;
+    pub(crate) const fn route_by(&mut self, fault: u16) {
         self.rerouted_by = fault;
     }
 

@@ -58,7 +58,7 @@ impl Host {
                     self.ports.egress_mut(NIC).owe_pfc(0, released);
                     FaultEvent::Calm
                 }
-                Change::Avoid(_) | Change::Admit(_) | Change::Routes(_) => {
+                Change::Avoid(_) | Change::Admit(_) | Change::Routes { .. } => {
                     unreachable!("a host does not forward")
                 }
             };

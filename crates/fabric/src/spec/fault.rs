@@ -1,6 +1,6 @@
 //! What goes wrong in a run, and when: a timetable that nothing in the run can change.
 use backwater_control::flow_control::Watchdog;
-use backwater_topology::Routes;
+use backwater_topology::Ways;
 use backwater_units::{Rate, Time};
 
 use crate::record::FaultKind;
@@ -12,8 +12,8 @@ pub struct FaultSpec {
     pub changes: Vec<FaultChange>,
     /// What nodes lose of what comes to them.
     pub losses: Vec<LossSpec>,
-    /// The forwarding tables that a change can bring, version 1 first. Version 0 is [`crate::Spec::routes`].
-    pub routes: Vec<Routes>,
+    /// The ways that changes bring to switches, which begin with [`crate::Spec::routes`].
+    pub ways: Ways,
     /// The PFC watchdog of switches, and whether it drops.
     pub watchdog: Option<(Watchdog, WatchdogAction)>,
     /// The same of NICs. One that drops loses the frames that wait at its port: what is in the memory of the host stays.
@@ -79,8 +79,13 @@ pub enum Change {
     Admit(u16),
     /// The link of a port sends at this rate from the next frame on.
     Rate(u16, Rate),
-    /// The switch forwards by this version of the routes.
-    Routes(u32),
+    /// The switch has new ways to some hosts: these of [`FaultSpec::ways`].
+    Routes {
+        /// The first.
+        from: u32,
+        /// The one after the last.
+        until: u32,
+    },
     /// The NIC sends PAUSE for these priorities (a bit each) again and again.
     Storm(u8),
     /// It sends RESUME for them, and no PAUSE any more.

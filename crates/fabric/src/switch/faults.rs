@@ -22,27 +22,28 @@ impl Switch {
                 }
                 Change::Up(port) => {
                     self.chassis.ports.open_link(port, cx.now);
-                    self.install(cx);
+                    self.install();
                     self.chassis.send_next(&mut self.fabric, port, cx);
                     (FaultEvent::Up, Some(port))
                 }
                 Change::Avoid(port) => {
                     self.chassis.ports.faults_mut().notice(port, true);
-                    self.install(cx);
+                    self.install();
                     (FaultEvent::Detected, Some(port))
                 }
                 Change::Admit(port) => {
                     self.chassis.ports.faults_mut().notice(port, false);
-                    self.install(cx);
+                    self.install();
                     (FaultEvent::Admitted, Some(port))
                 }
                 Change::Rate(port, rate) => {
                     self.chassis.ports.set_rate(port, rate);
                     (FaultEvent::Rate, Some(port))
                 }
-                Change::Routes(version) => {
-                    self.chassis.ports.faults_mut().route_by(version, change.fault);
-                    self.install(cx);
+                Change::Routes { from, until } => {
+                    self.chassis.forwarding.reroute(cx.world.ways(from..until));
+                    self.chassis.ports.faults_mut().route_by(change.fault);
+                    self.install();
                     (FaultEvent::Rerouted, None)
                 }
                 Change::Storm(_) | Change::Calm(_) | Change::Stop => unreachable!("a switch is no host"),
@@ -72,7 +73,7 @@ impl Switch {
         for class in 0..cx.world.classes.count {
             self.flush(port, class, DropReason::LinkDown, fault, cx);
         }
-        self.install(cx);
+        self.install();
     }
 
     /// Drops what waits in an egress queue.
@@ -91,11 +92,10 @@ impl Switch {
     }
 
     /// The ways of the switch have changed.
-    fn install<P: Post<Packet>>(&mut self, cx: &Ctx<'_, P>) {
-        let chassis = &mut self.chassis;
-        if let Some((routes, avoided, aside)) = chassis.ports.tables(cx.world) {
-            chassis.forwarding.install(routes, avoided, aside);
-        }
+    fn install(&mut self) {
+        let Chassis { forwarding, ports, .. } = &mut self.chassis;
+        let faults = ports.faults_mut();
+        forwarding.install(faults.avoided(), faults.is_aside(forwarding.has_gaps()));
     }
 
     /// A watchdog upstream has opened a gate against PAUSE, or obeys again.
@@ -106,7 +106,7 @@ impl Switch {
         }
         self.chassis.ports.hear_heed(frame);
         self.chassis.ports.is_guarded_again(&self.chassis.memory, frame.port, frame.class);
-        self.install(cx);
+        self.install();
     }
 
     /// The host at a port has stopped, and its last PAUSE is over.
@@ -126,7 +126,7 @@ impl Switch {
         let Chassis { ports, memory, .. } = &mut self.chassis;
         let fault = ports.overrun_by(port, class)?;
         if ports.is_guarded_again(memory, port, class) {
-            self.install(cx);
+            self.install();
             return None;
         }
         memory.is_beyond(port, class, packet.size, ports.headroom(port, cx.world)).then_some(fault)
@@ -163,7 +163,7 @@ impl Switch {
         let (change, action) = ports.look_at_gate((port, class), waiting, cx);
         if change == StormChange::Ends {
             ports.faults_mut().block(port, class, false);
-            self.install(cx);
+            self.install();
         }
         if change != StormChange::Begins {
             return;
@@ -171,7 +171,7 @@ impl Switch {
         if action == WatchdogAction::Drop {
             self.flush(port, class, DropReason::Watchdog, NO_FAULT, cx);
             self.chassis.ports.faults_mut().block(port, class, true);
-            self.install(cx);
+            self.install();
         }
         self.chassis.ports.open_gate(port, class, true, cx);
         self.chassis.resumed(&mut self.fabric, port, class, cx);

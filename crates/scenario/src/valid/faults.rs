@@ -47,9 +47,8 @@ pub(super) fn faults(
     made.good &= made.timetable.overlaps(context, network);
     let Made { timetable, losses, good } = made;
     let kinds = settings.fault.iter().map(kind).collect();
-    let (changes, routes) =
-        if good { timetable.changes(context, network, routes) } else { (Vec::new(), Vec::new()) };
-    FaultSpec { changes, losses, routes, watchdog, nic_watchdog, kinds }
+    let (changes, ways) = if good { timetable.changes(context, network, routes) } else { Default::default() };
+    FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds }
 }
 
 fn kind(fault: &Fault) -> FaultKind {

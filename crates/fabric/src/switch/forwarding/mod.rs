@@ -10,6 +10,7 @@ use backwater_topology::{Cell, Near, Routes};
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::spec::Balancing;
+use crate::switch::forwarding::detour::Ways;
 use crate::switch::forwarding::ecmp::salted;
 use crate::switch::forwarding::spread::Spread;
 
@@ -36,7 +37,10 @@ pub(crate) struct Forwarding {
 #[derive(Clone, Debug)]
 struct All {
     node: u32,
+    /// Those with all links up.
     routes: Routes,
+    /// What it goes by since other ways came.
+    ways: Option<Ways>,
     groups: Groups,
     spread: Option<Spread>,
     /// While a link of the switch is down: nothing is laid out.
@@ -62,7 +66,7 @@ impl Forwarding {
             groups: Arc::default(),
             salt,
             path_keys,
-            all: Box::new(All { node, routes, groups, spread, aside: false }),
+            all: Box::new(All { node, routes, ways: None, groups, spread, aside: false }),
         };
         forwarding.lay_out();
         forwarding
@@ -72,7 +76,11 @@ impl Forwarding {
     fn lay_out(&mut self) {
         let all = &*self.all;
         let nothing = Near { first: 0, cells: Arc::default(), otherwise: Cell::BEYOND };
-        let near = if all.aside { nothing } else { all.routes.near(all.node) };
+        let near = match &all.ways {
+            _ if all.aside => nothing,
+            Some(ways) => Near { cells: ways.cells().into(), ..nothing },
+            None => all.routes.near(all.node),
+        };
         (self.first, self.near, self.otherwise) = (near.first, near.cells, near.otherwise);
         self.groups = if all.aside || all.spread.is_some() { Groups::default() } else { all.groups.clone() };
     }
@@ -158,6 +166,8 @@ impl Forwarding {
 
 impl All {
     fn cell(&self, host: u32) -> Cell {
-        self.routes.cell(self.node, host)
+        self.ways
+            .as_ref()
+            .map_or_else(|| self.routes.cell(self.node, host), |ways| ways.cells()[host as usize])
     }
 }

@@ -5,12 +5,12 @@
 //!   switch      └─ detect ─▶ avoids it  └─ detect ─▶ uses it again      what is over sooner is not noticed
 //!   routes                     └─ converge ─▶ without it    └─ converge ─▶ with it
 //! ```
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use backwater_codes::Code;
 use backwater_fabric::{Change, FaultChange};
-use backwater_topology::{Network, Routes, Routing};
-use backwater_units::{Rate, Span, Time};
+use backwater_topology::{Network, Rerouted, Reroutes, Routes, Routing, Ways};
+use backwater_units::{Bytes, Rate, Span, Time};
 
 use super::directions;
 use crate::document::at;
@@ -19,7 +19,7 @@ use crate::settings;
 use crate::valid::Context;
 use crate::valid::idle::is;
 
-/// The most memory that tables of forwarding take in all versions.
+/// The most memory that new routes take in all.
 const MOST_BYTES: usize = 2 << 30;
 
 /// A link is down.
@@ -79,13 +79,13 @@ impl Timetable {
         context.problems.len() == before
     }
 
-    /// What changes at nodes, by time, and the routes that a change can bring.
+    /// What changes at nodes, by time, and the ways that a change can bring.
     pub(super) fn changes(
         self,
         context: &mut Context<'_>,
         network: &Network,
         routes: &Routes,
-    ) -> (Vec<FaultChange>, Vec<Routes>) {
+    ) -> (Vec<FaultChange>, Ways) {
         let mut changes = Vec::new();
         for down in &self.downs {
             for (_, node, port) in directions(network, down.link) {
@@ -128,9 +128,9 @@ impl Timetable {
                 }
             }
         }
-        let versions = reroute(context, network, routes, &notices, &mut changes);
+        let ways = reroute(context, network, routes, &notices, &mut changes);
         changes.sort_by_key(|change| (change.time, order(&change.what), change.node));
-        (changes, versions)
+        (changes, ways)
     }
 
     /// What switches notice of links, by time.
@@ -166,7 +166,7 @@ impl Timetable {
 const fn order(change: &Change) -> u8 {
     match change {
         Change::Avoid(_) | Change::Admit(_) => 1,
-        Change::Routes(_) => 2,
+        Change::Routes { .. } => 2,
         _ => 0,
     }
 }
@@ -207,14 +207,14 @@ fn twice(context: &mut Context<'_>, mut all: Vec<(u32, During, u16)>, what: impl
     }
 }
 
-/// The routes after each notice, and the changes that bring them to switches.
+/// The changes that bring switches new ways after each notice, and these ways.
 fn reroute(
     context: &mut Context<'_>,
     network: &Network,
     routes: &Routes,
     notices: &[Notice],
     changes: &mut Vec<FaultChange>,
-) -> Vec<Routes> {
+) -> Ways {
     let converge = context.settings.fault_handling.converge.0;
     let routing = match context.settings.topology.routes_by() {
         settings::Routing::DModK => Routing::DModK,
@@ -227,60 +227,54 @@ fn reroute(
                 );
                 context.caveat(Code::RoutesStay, "fault", message);
             }
-            return Vec::new();
+            return Ways::default();
         }
     };
     let end = context.settings.run.until.map_or(Time::MAX, |end| Time::ZERO + end.0);
-    let switches: Vec<u32> =
-        (0..network.nodes().len() as u32).filter(|node| network.is_switch(*node)).collect();
-    let hosts = network.hosts().len() as u32;
-    let mut known: BTreeMap<BTreeSet<u32>, u32> = BTreeMap::from([(BTreeSet::new(), 0)]);
-    let mut versions: Vec<Routes> = Vec::new();
-    let mut differ: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-    let (mut down, mut current) = (BTreeSet::new(), 0);
+    let mut reroutes = None;
     for of_instant in notices.chunk_by(|one, other| one.time == other.time) {
-        for notice in of_instant {
-            if notice.down {
-                down.insert(notice.link);
-            } else {
-                down.remove(&notice.link);
-            }
-        }
         let time = of_instant[0].time.saturating_add(converge);
         if time >= end {
             break;
         }
-        let next = if let Some(version) = known.get(&down) {
-            *version
-        } else {
-            let mut dead = vec![false; network.links().len()];
-            for link in &down {
-                dead[*link as usize] = true;
-            }
-            let Ok(made) = Routes::without(network, routing, &dead) else { break };
-            let bytes = (versions.len() + 1) * made.memory();
+        if reroutes.is_none() {
+            let bytes = Reroutes::table_memory(network);
             if bytes > MOST_BYTES {
-                let message = format!("the faults bring more than {} different routes", versions.len());
-                let help = "let fewer links fail, or raise fault-handling.converge and detect";
-                context.report(&at!["fault"], message, "too many states of links", help);
+                let message =
+                    "links fail in a network that is too large to compute its routes again".to_owned();
+                let [takes, most] = [bytes, MOST_BYTES].map(|bytes| Bytes::new(bytes as u64));
+                let label = format!("that takes {takes}; at most {most}");
+                let help = "take a smaller network, or set fault-handling.converge beyond the end of the run";
+                context.report(&at!["fault"], message, label, help);
                 break;
             }
-            versions.push(made);
-            known.insert(down.clone(), versions.len() as u32);
-            versions.len() as u32
+        }
+        let links: Vec<u32> = of_instant.iter().map(|notice| notice.link).collect();
+        let toggled = match &mut reroutes {
+            Some(reroutes) => Ok(reroutes),
+            none => Reroutes::new(network, routing, routes).map(|reroutes| none.insert(reroutes)),
         };
-        let table = |version: u32| if version == 0 { routes } else { &versions[version as usize - 1] };
-        let changed = differ.entry((current, next)).or_insert_with(|| {
-            let (old, new) = (table(current), table(next));
-            let differs = |node: &u32| {
-                (0..hosts).any(|host| old.next_ports(*node, host) != new.next_ports(*node, host))
-            };
-            switches.iter().copied().filter(differs).collect()
-        });
-        let change =
-            |node| FaultChange { time, node, fault: of_instant[0].fault, what: Change::Routes(next) };
-        changes.extend(changed.iter().copied().map(change));
-        current = next;
+        let rerouted = match toggled.and_then(|reroutes| reroutes.toggle(&links)) {
+            Ok(rerouted) => rerouted,
+            Err(error) => {
+                let help = "let fewer links fail at a time";
+                context.report(&at!["fault"], error.to_string(), "without the links that fail", help);
+                break;
+            }
+        };
+        let change = |Rerouted { switch, ways }: &Rerouted| {
+            let what = Change::Routes { from: ways.start, until: ways.end };
+            FaultChange { time, node: *switch, fault: of_instant[0].fault, what }
+        };
+        changes.extend(rerouted.iter().map(change));
+        let memory = reroutes.as_ref().map_or(0, Reroutes::memory) + size_of_val(changes.as_slice());
+        if memory > MOST_BYTES {
+            let message = "the faults bring switches new routes too often".to_owned();
+            let label = format!("their routes take more than {}", Bytes::new(MOST_BYTES as u64));
+            let help = "let fewer links fail, or raise fault-handling.converge and detect";
+            context.report(&at!["fault"], message, label, help);
+            break;
+        }
     }
-    versions
+    reroutes.map(Reroutes::ways).unwrap_or_default()
 }

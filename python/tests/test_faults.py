@@ -261,9 +261,68 @@ def test_of_many_faults_those_that_lost_most_are_told(tmp_path: Path) -> None:
     tables = {"faults": pl.DataFrame(rows), "flows": flows}
     entry = {"kind": "link-down", "link": ["s", "t"], "at": "1us"}
     lines = fault_notes.of(Results(made_results.write(tmp_path / "run", tables, {"fault": [entry] * 31}, MS)))
-    assert len(lines) == fault_notes.MOST + 1
+    assert len(lines) == fault_notes.MOST + 2
     assert lines[0].startswith("fault 11 (link-down): 11 packets lost")
-    assert lines[-1] == "faults: 10 more, which lost no more packets each"
+    assert lines[-2:] == [
+        "faults: 10 more, which lost no more packets each",
+        "fault 0 (link-down): no packet lost by it",
+    ]
+
+
+def test_of_goodput_below_an_empty_period_nothing_is_told(made: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets nothing from the fault on, and had nothing in 2 of the 9 periods before: none is below these."""
+    monkeypatch.setattr(fault_costs, "_FEWEST", 9)
+    frame = pl.read_parquet(made.folder / "delivered.parquet")
+    empty = pl.col("time_ps").is_in([300 * US, 500 * US]) | (pl.col("time_ps") >= 1000 * US)
+    frame = frame.with_columns(received_bytes=pl.when(empty).then(0).otherwise("received_bytes"))
+    monkeypatch.setattr(Results, "delivered", property(lambda _: frame.lazy()))
+    (told,) = fault_notes.of(made)
+    assert told.endswith(
+        "; whether goodput of 1 receiver was down cannot be told, as 2 of 9 periods of 100 µs before were empty: "
+        "take a longer probe.sample"
+    )
+
+
+IDLE = """
+profile = "roce"
+topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }
+transport = { reliability = "go-back-n" }
+[[traffic]]
+name = "x"
+kind = "flow"
+from = "h0"
+to = "h2"
+size = "1MB"
+[[fault]]
+kind = "gray"
+switch = "s"
+from = "h1"
+to = "h3"
+share = 1.0
+at = "10us"
+[[fault]]
+kind = "link-down"
+link = ["h3", "s"]
+at = ["5s", "6s"]
+for = "1ms"
+"""
+
+
+def test_a_fault_that_meets_nothing_has_a_line(tmp_path: Path) -> None:
+    """No packet goes from h1 to h3, and the run ends with its only flow."""
+    file = tmp_path / "idle.toml"
+    file.write_text(IDLE, encoding="utf-8")
+    assert fault_notes.of(backwater.run(file, out=tmp_path / "run")) == [
+        "fault 0 (gray): no packet lost by it",
+        "fault 1 (link-down): the run ended before it began",
+    ]
+
+
+def test_of_many_faults_that_meet_nothing_some_are_named(tmp_path: Path) -> None:
+    entry = {"kind": "loss", "link": ["s", "t"], "frames": 0.1}
+    lines = fault_notes.of(Results(made_results.write(tmp_path / "run", {}, {"fault": [entry] * 25}, MS)))
+    assert len(lines) == fault_notes.MOST + 1
+    assert lines[-1] == "faults: 5 more that lost nothing and changed nothing"
 
 
 STORM = """

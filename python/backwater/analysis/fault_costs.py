@@ -57,6 +57,8 @@ class Recovery:
     receivers: int
     period_ps: int
     before: int
+    #: How many of those had no goodput at all. Nothing is less: with one of them it cannot be told whether it was down.
+    empty: int
     row: int
     chance: float
     #: From the fault's beginning; None if it was never down.
@@ -311,7 +313,8 @@ class _Goodput:
         row = next((row for row, chance in chances.items() if chance <= CHANCE), None)
         if row is None:
             return None
-        found = Recovery(receivers.len(), self.period_ps, before.size, row, chances[row], None, None, None)
+        empty = before.size - int(np.count_nonzero(before))
+        found = Recovery(receivers.len(), self.period_ps, before.size, empty, row, chances[row], None, None, None)
         under = values[first:horizon] < before.min()
         rows = np.flatnonzero(np.convolve(under, np.ones(row), "valid") == row)
         if not rows.size:

@@ -37,7 +37,27 @@ def of(results: Results) -> list[str]:
     if len(lines) == MOST:
         rest = results.faults.select(pl.struct("fault", "kind").n_unique()).collect().item() - MOST
         lines += [f"faults: {quantities.count(rest)} more, which lost no more packets each"] if rest else []
-    return lines
+    return lines + _without_effect(results)
+
+
+def _without_effect(results: Results) -> list[str]:
+    """The same of faults that nothing is recorded of."""
+    entries = results.meta["scenario"].get("fault", [])
+    met: set[int] = set()
+    if results.has("faults"):
+        met.update(results.faults.select("fault").drop_nulls().unique().collect()["fault"].to_list())
+    rest = [number for number in range(len(entries)) if number not in met]
+    lines = [f"fault {number} ({entries[number]['kind']}): {_why_not(results, entries[number])}" for number in rest]
+    more = len(lines) - MOST
+    return lines[:MOST] + (
+        [f"faults: {quantities.count(more)} more that lost nothing and changed nothing"] if more > 0 else []
+    )
+
+
+def _why_not(results: Results, entry: dict[str, Any]) -> str:
+    at = entry.get("at", "0s")
+    begin = min(quantities.parse_time(str(one)) for one in (at if isinstance(at, list) else [at]))
+    return "no packet lost by it" if begin < results.meta["sim_time_ps"] else "the run ended before it began"
 
 
 def line(fault: fault_costs.Fault) -> str:
@@ -115,6 +135,11 @@ def _goodput(fault: fault_costs.Fault) -> str:
     if found is None:
         return ""
     which = f"goodput of {quantities.counted(found.receivers, 'receiver')}"
+    if found.empty:
+        return (
+            f"whether {which} was down cannot be told, as {quantities.count(found.empty)} of {found.before} periods of "
+            f"{quantities.time(found.period_ps)} before were empty: take a longer probe.sample"
+        )
     than = f"the least of {found.before} periods of {quantities.time(found.period_ps)} before"
     if found.down_ps is None or found.missing is None:
         return f"{which} never below {than} for {quantities.counted(found.row, 'period')} in a row"

@@ -226,6 +226,64 @@ at = "0s"
 """
 
 
+#: Nothing comes back from h1 to h0, and from 10 us on nothing comes from h3 to h2.
+DEAF = """
+profile = "roce"
+[topology]
+kind = "star"
+hosts = 4
+rate = "100Gbps"
+delay = "1us"
+[transport]
+reliability = "go-back-n"
+[transport.go-back-n]
+timeout = "100us"
+retries = 2
+[[traffic]]
+name = "arrived"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "100KB"
+[[traffic]]
+name = "cut"
+kind = "flow"
+from = "h3"
+to = "h2"
+size = "1MB"
+[[fault]]
+kind = "gray"
+switch = "s"
+from = "h1"
+to = "h0"
+share = 1.0
+at = "0s"
+[[fault]]
+kind = "gray"
+switch = "s"
+from = "h3"
+to = "h2"
+share = 1.0
+at = "10us"
+"""
+
+
+def test_a_flow_that_has_arrived_counts_as_finished_though_its_queue_pair_fails(tmp_path: Path) -> None:
+    """Of one flow all ACKs are lost, of another the data: both queue pairs give up, and the first flow has its FCT."""
+    scenario = tmp_path / "deaf.toml"
+    scenario.write_text(DEAF)
+    _run(Scenario.load(scenario), (), out=tmp_path / "run")
+    run = Results(tmp_path / "run")
+    rows = {row["traffic"]: row for row in sweep_measures.of(run)}
+    assert [rows[name]["failed"] for name in ("arrived", "cut")] == [1, 1]
+    assert [rows[name]["finished"] for name in ("arrived", "cut")] == [1, 0]
+    # 100 KB at 100 Gbps take 8 us, and no packet of them was lost.
+    assert 1 <= rows["arrived"]["max_slowdown"] < 1.1
+    told = "\n".join(run_notes.of(run))
+    assert "note[failed-pairs]: 2 queue pairs are in error: no ACK came after the last retry" in told
+    assert "Of 1 flow all had arrived, which counts as finished; 1 never ends. The first: arrived, h0 to h1" in told
+
+
 def test_a_flow_that_never_ends_is_counted_beside_every_percentile(tmp_path: Path) -> None:
     scenario = tmp_path / "cut.toml"
     scenario.write_text(CUT)

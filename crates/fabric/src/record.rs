@@ -251,7 +251,7 @@ pub struct FlowRecord {
     pub nacks: u64,
     /// How often its queue pair waited too long for an ACK.
     pub timeouts: u64,
-    /// Whether its queue pair is in error, so that the flow never ends: it had waited in vain once more than it may.
+    /// Whether its queue pair is in error: it had waited in vain once more than it may. If all has arrived, the flow has ended.
     pub failed: bool,
     /// Packets that came before one of the flow that was sent earlier. 0 unless switches spread packets, or
     /// selective repeat keeps them.

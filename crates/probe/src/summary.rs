@@ -42,7 +42,7 @@ pub struct Totals {
     pub nacks: u64,
     /// How often queue pairs waited too long for an ACK.
     pub timeouts: u64,
-    /// Flows whose queue pair is in error: they never end.
+    /// Flows whose queue pair is in error; those of which all had arrived have finished.
     pub failed: u64,
     /// Packets that switches, links and faults dropped; what receivers did not take is in `dropped_packets`.
     pub switch_drops: u64,
@@ -98,7 +98,7 @@ pub struct TrafficSummary {
     pub nacks: u64,
     /// How often queue pairs waited too long for an ACK.
     pub timeouts: u64,
-    /// Flows whose queue pair is in error: they never end.
+    /// Flows whose queue pair is in error; those of which all had arrived have finished.
     pub failed: u64,
     /// Mean over flows of payload received, each byte once, per time from a flow's start to its end (or the run's); flows that
     /// had no time to send do not count. `None` if no flow had.

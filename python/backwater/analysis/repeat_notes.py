@@ -54,16 +54,30 @@ def _repeats(results: Results) -> list[str | Remark]:
         ]
         lines.append("queue pairs: " + ", ".join(parts) + _useful(results))
     if failed:
-        never = (
-            "1 queue pair is in error, and its flow never ends"
-            if failed == 1
-            else f"{quantities.count(failed)} queue pairs are in error, and their flows never end"
-        )
-        never += ": no ACK came after the last retry"
-        lines.append(
-            Remark("note", "failed-pairs", f"{never}. The first: {_first_failed(results, flows.filter(others))}")
-        )
+        arrived = flows.filter(others, "failed", pl.col("finish_ps").is_not_null()).select(pl.len()).collect().item()
+        told = f"{_in_error(failed, arrived)}. The first: {_first_failed(results, flows.filter(others))}"
+        lines.append(Remark("note", "failed-pairs", told))
     return lines
+
+
+def _in_error(failed: int, arrived: int) -> str:
+    """How many queue pairs are in error, and whether their flows end: those of which all bytes have arrived do."""
+    pairs = "1 queue pair is" if failed == 1 else f"{quantities.count(failed)} queue pairs are"
+    why = "no ACK came after the last retry"
+    if not arrived:
+        return f"{pairs} in error, and {'its flow never ends' if failed == 1 else 'their flows never end'}: {why}"
+    if failed == 1:
+        ends = "All of its flow had arrived, which counts as finished"
+    elif arrived == failed:
+        ends = "All of their flows had arrived, which count as finished"
+    else:
+        never = failed - arrived
+        ends = (
+            f"Of {quantities.counted(arrived, 'flow')} all had arrived, which "
+            f"{'counts' if arrived == 1 else 'count'} as finished; {quantities.count(never)} never "
+            f"{'ends' if never == 1 else 'end'}"
+        )
+    return f"{pairs} in error: {why}. {ends}"
 
 
 def _first_failed(results: Results, flows: pl.LazyFrame) -> str:

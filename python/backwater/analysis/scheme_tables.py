@@ -139,7 +139,7 @@ _ACKS = (
 )
 _UNFINISHED = (
     "unfinished: flows with an end that they did not come to, which FCT and slowdown are without; failed: those whose "
-    "queue pair is in error after its last retry"
+    "queue pair is in error after its last retry, which have finished if all had arrived"
 )
 #: What columns of the other tables mean.
 _NOTES = {

@@ -96,8 +96,9 @@ _OF_COMMANDS = (
     Code(
         "failed-pairs",
         "note",
-        "Queue pairs are in error after their last retry: their flows never end.",
-        "They have no FCT and no slowdown. Percentiles are of the flows that finished, and so too good.",
+        "Queue pairs are in error after their last retry: they send no more.",
+        "Flows of which all bytes had arrived count as finished. The others never end: percentiles are without them, "
+        "and so too good.",
         "Look at how many failed beside every percentile; raise retries or timeouts of [transport].",
     ),
     Code(

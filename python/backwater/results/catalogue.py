@@ -78,7 +78,9 @@ _APPLICATION = "Time of an application or collective from its start; null if it 
 _OFFERED = "Load that Poisson arrivals drew, counted as `traffic.load` is; null of other traffic."
 _NO_REPEATS = "null where nothing is sent again."
 _UNFINISHED = "Flows with an end that they did not come to: FCT and slowdown are without them; null without ends."
-_FAILED = f"Flows whose queue pair is in error after its last retry: they never end; {_NO_REPEATS}"
+_FAILED = (
+    f"Flows whose queue pair is in error after its last retry; if all had arrived, they have finished; {_NO_REPEATS}"
+)
 _RESENT = f"Packets that sources sent again; {_NO_REPEATS}"
 _TWICE = f"Packets that came to a queue pair which had them; {_NO_REPEATS}"
 _DROPPED = f"Packets that receivers did not take, no room or out of order; {_NO_REPEATS}"

@@ -156,7 +156,7 @@ impl Table for FlowRecord {
         column(
             "failed",
             "flag",
-            "Whether the queue pair is in error: it sends no more, and the flow never ends.",
+            "Whether the queue pair is in error: it sends no more. A flow of which all had arrived has finished all the same.",
             Take::Bool(|r| r.failed),
         ),
         column(

@@ -12,6 +12,7 @@ use backwater_units::{Bytes, Span};
 
 use crate::app::jobs::Jobs;
 use crate::fault::Faults;
+use crate::observe::recovery::Repeated;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
@@ -164,6 +165,8 @@ pub(crate) struct World {
     firsts: Arc<[u32]>,
     /// By flow the number of its first packet on its queue pair; empty if no connection sends again what is lost.
     bases: Arc<[u32]>,
+    /// What is sent again of flows; empty if no queue pair does.
+    pub(crate) repeated: Repeated,
     /// The number that each flow's path is chosen by; empty: its own.
     pub(crate) path_keys: Arc<[u32]>,
     /// [`crate::SwitchSpec::hashes`], by path key.
@@ -264,6 +267,11 @@ impl World {
         let batching = batching && switch.roots.is_none() && !shares && spec.clock == Clock::Exact;
         Self {
             hops: window::hops(spec, &flows),
+            repeated: if spec.pairs.iter().any(|pair| pair.reliable.is_some()) {
+                Repeated::new(flows.len())
+            } else {
+                Repeated::default()
+            },
             telemetry: spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()),
             seed: spec.seed,
             clock: spec.clock,

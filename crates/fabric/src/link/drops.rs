@@ -38,15 +38,9 @@ impl LostLast {
         (last && repeats()).then_some(Self { flow: packet.flow, seq: packet.seq, at: now, ahead: 0 })
     }
 
-    /// Whether it is a copy of `packet`.
+    /// Whether `packet` is a copy of it.
     const fn is_of(&self, packet: &Packet) -> bool {
-        self.flow == packet.flow && self.seq == packet.seq
-    }
-
-    /// Counts the copies of `packet` among those that stand in the node.
-    fn behind<'a>(&mut self, packet: &Packet, standing: impl Iterator<Item = &'a Packet>) {
-        let alike = |it: &&Packet| (it.kind, it.flow, it.seq) == (packet.kind, packet.flow, packet.seq);
-        self.ahead += standing.filter(alike).count() as u32;
+        matches!(packet.kind, Kind::Data) && self.flow == packet.flow && self.seq == packet.seq
     }
 }
 
@@ -82,7 +76,10 @@ impl Ports {
             self.count_lost(packet.flow, Some(reason));
         }
         if let Some(mut lost) = LostLast::of(packet, cx.now, cx.world) {
-            lost.behind(packet, self.pool().taken());
+            // Of a packet that was sent once no other copy stands anywhere: nothing to look for.
+            if cx.world.repeated.has(packet.flow) {
+                lost.ahead = self.pool().count(|standing| lost.is_of(standing)) as u32;
+            }
             self.lost_last.push(lost);
         }
         if cx.world.drops {
@@ -114,7 +111,7 @@ impl Ports {
     /// The packet that was dropped just now came behind these.
     pub(crate) fn dropped_behind<'a>(&mut self, packet: &Packet, standing: impl Iterator<Item = &'a Packet>) {
         if let Some(lost) = self.lost_last.last_mut().filter(|lost| lost.is_of(packet)) {
-            lost.behind(packet, standing);
+            lost.ahead += standing.filter(|standing| lost.is_of(standing)).count() as u32;
         }
     }
 

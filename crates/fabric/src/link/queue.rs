@@ -131,6 +131,23 @@ impl Pool {
         self.packets.iter().zip(taken).filter_map(|(packet, taken)| taken.then_some(packet))
     }
 
+    /// How many of the packets in it are `like` one.
+    pub(crate) fn count(&self, like: impl Fn(&Packet) -> bool) -> usize {
+        let slots = self.packets.iter().filter(|packet| like(packet)).count();
+        if slots == 0 {
+            return 0;
+        }
+        // A freed slot still has the packet that was in it.
+        let mut freed = 0;
+        let mut at = self.free;
+        while at != NONE {
+            let packet = &self.packets[at as usize];
+            freed += usize::from(like(packet));
+            at = packet.next;
+        }
+        slots - freed
+    }
+
     /// Slots in all; what was needed at the worst moment.
     pub(crate) const fn slots(&self) -> usize {
         self.packets.len()
@@ -139,5 +156,27 @@ impl Pool {
     /// Bytes held.
     pub(crate) const fn memory(&self) -> usize {
         self.packets.capacity() * size_of::<Packet>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_counted_while_they_stand_and_not_after() {
+        let (mut pool, mut queue) = (Pool::new(), Fifo::default());
+        let of = |flow| Packet { flow, ..Packet::NONE };
+        for flow in [4, 7, 4, 4] {
+            pool.push(&mut queue, &of(flow));
+        }
+        let count = |pool: &Pool, flow| pool.count(|packet| packet.flow == flow);
+        assert_eq!([4, 7, 8].map(|flow| count(&pool, flow)), [3, 1, 0]);
+        pool.pop(&mut queue);
+        pool.pop(&mut queue);
+        assert_eq!([4, 7].map(|flow| count(&pool, flow)), [2, 0]);
+        // The slot of the last one that left is used again first.
+        pool.push(&mut queue, &of(8));
+        assert_eq!([4, 7, 8].map(|flow| count(&pool, flow)), [2, 0, 1]);
     }
 }

@@ -257,6 +257,9 @@ impl Host {
         let (class, number) = (packet.class, packet.seq);
         let lead = world.sender_slot[world.first_of(packet.flow) as usize];
         let again = self.senders[lead as usize].reliable_mut().sent();
+        if again {
+            world.repeated.note(packet.flow);
+        }
         let sender = &mut self.senders[pair as usize];
         let (kind, queue_pair, connection) = (sender.kind(), sender.pacer() as usize, sender.connection());
         let pacer = &mut self.pacers[queue_pair];

@@ -4,6 +4,7 @@
 //! them: waiting for a NACK or a timeout, and sending again. Copies have no name on the wire, as in a network: which one arrived is
 //! told by when each of them left and by where others were lost.
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::link::drops::LostLast;
 use crate::node::FabricNode;
@@ -38,6 +39,41 @@ pub(crate) struct Leaves {
 
 /// A copy that was lost, and the node where that was.
 pub(crate) type Lost = (u32, LostLast);
+
+/// Flows of which packets were sent again, by number; empty where nothing is.
+///
+/// A source notes it before the copy leaves: where two copies can meet, all know it. Others may know it sooner or later, as threads
+/// have it, so that it may save a search and decide nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Repeated(Vec<AtomicBool>);
+
+impl Repeated {
+    /// Of so many flows.
+    pub(crate) fn new(flows: usize) -> Self {
+        Self((0..flows).map(|_| AtomicBool::new(false)).collect())
+    }
+
+    /// There are flows besides.
+    pub(crate) fn add(&mut self, flows: usize) {
+        self.0.extend((0..flows).map(|_| AtomicBool::new(false)));
+    }
+
+    /// A packet of a flow is sent again.
+    pub(crate) fn note(&self, flow: u32) {
+        self.0[flow as usize].store(true, Relaxed);
+    }
+
+    /// Whether that may have been.
+    pub(crate) fn has(&self, flow: u32) -> bool {
+        self.0[flow as usize].load(Relaxed)
+    }
+}
+
+impl Clone for Repeated {
+    fn clone(&self) -> Self {
+        Self(self.0.iter().map(|flow| AtomicBool::new(flow.load(Relaxed))).collect())
+    }
+}
 
 impl Recovery {
     /// The latest copy that the queue pair sent was off the wire at `until`.
@@ -147,6 +183,18 @@ mod tests {
 
     const fn lost(node: u32, at: u64, ahead: u32) -> Lost {
         (node, LostLast { flow: 0, seq: 2, at, ahead })
+    }
+
+    #[test]
+    fn repeated_is_what_was_noted_whoever_has_a_copy_of_the_list() {
+        let mut repeated = Repeated::new(2);
+        repeated.note(1);
+        let before = repeated.clone();
+        repeated.add(1);
+        repeated.note(2);
+        repeated.note(0);
+        assert_eq!([0, 1, 2].map(|flow| repeated.has(flow)), [true; 3]);
+        assert_eq!([0, 1].map(|flow| before.has(flow)), [false, true]);
     }
 
     #[test]

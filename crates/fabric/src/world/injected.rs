@@ -25,6 +25,9 @@ impl World {
         extend(&mut self.path_keys, free..free + count);
         extend(&mut self.firsts, first..first + count);
         extend(&mut self.bases, (0..count).map(|_| 0));
+        if self.pairs.iter().any(|pair| pair.reliable.is_some()) {
+            self.repeated.add(flows.len());
+        }
         if !self.hashes.is_empty() && self.path_keys.is_empty() {
             // Ports of flows that have not begun may change by this, as if these had been known before.
             self.hashes = five_tuples(network, self.seed, &self.flows);

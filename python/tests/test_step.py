@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import backwater as bw
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -74,6 +75,23 @@ def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(tmp_path:
     assert results.digest == known.digest
     for one, other in zip(tables(known), tables(results), strict=True):
         assert_frame_equal(one, other)
+
+
+def test_numbers_may_be_those_of_numpy(tmp_path: Path) -> None:
+    flow = {"src": 1, "dst": 0, "size_bytes": 10_000, "start_ps": 2_000_000, "traffic": 0, "priority": 3}
+    digests = []
+    for number in (int, np.int64, np.uint64):
+        with bw.begin(incast(), out=tmp_path / number.__name__) as run:
+            run.step(number(1_500_000))
+            run.inject({key: number(value) for key, value in flow.items()})
+            digests.append(run.finish().digest)
+    assert len(set(digests)) == 1
+    with bw.begin(incast(), out=tmp_path / "bad") as run:
+        for wrong in (True, np.True_, np.float64(1e6), np.array([1, 2]), -1, np.int64(-1), 2**64, None):
+            with pytest.raises(bw.UsageError, match=r"picoseconds from 0 to 18446744073709551615"):
+                run.step(wrong)  # type: ignore[arg-type]
+            with pytest.raises(bw.UsageError, match=r"flows\[0\]: start_ps = .*allowed: whole numbers from 0"):
+                run.inject({**flow, "start_ps": wrong})
 
 
 def test_what_is_left_before_the_end_is_partial(tmp_path: Path) -> None:

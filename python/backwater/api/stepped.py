@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, SupportsIndex
 
 from backwater import _core
 from backwater.api.experiment import Experiment, planned, with_functions
@@ -63,16 +64,19 @@ class SteppedRun:
         # The folder of a run is kept, too, that nobody closes.
         self._end = weakref.finalize(self, _close, core, staged, inputs, held)
 
-    def step(self, until: str | int) -> Self:
+    def step(self, until: str | SupportsIndex) -> Self:
         """Run to `until` (``"1ms"``, or picoseconds), or to the end if that comes first. Returns itself.
 
         The interpreter is free meanwhile. Ctrl-C ends the run.
         """
-        if isinstance(until, bool) or not isinstance(until, str | int) or (isinstance(until, int) and until < 0):
-            raise UsageError(f'step: until = {until!r}; give a text such as "1ms", or whole picoseconds')
+        instant = until if isinstance(until, str) else _whole(until, 2**64 - 1)
+        if instant is None:
+            raise UsageError(
+                f'step: until = {until!r}; give a text such as "1ms", or whole picoseconds from 0 to {2**64 - 1}'
+            )
         with self._told():
             try:
-                self._core.step(until)
+                self._core.step(instant)
             finally:
                 with suppress(_core.ScenarioError):
                     self._look()
@@ -83,12 +87,18 @@ class SteppedRun:
 
     @property
     def now_ps(self) -> int:
-        """How far it has come, in picoseconds: nothing at this instant or after it has happened."""
+        """How far it has come, in picoseconds: nothing at this instant or after it has happened.
+
+        What is injected starts here or later.
+        """
         return self._now_ps
 
     @property
     def is_over(self) -> bool:
-        """Whether all flows are done, or the end that the scenario says is reached."""
+        """Whether nothing is left to do: all flows that it knows are done, or `run.until` is reached.
+
+        After the first of these it goes on with flows that are injected.
+        """
         return self._over
 
     def completions(self) -> list[Completion]:
@@ -99,9 +109,9 @@ class SteppedRun:
         """Add flows that start now or later; returns their numbers in the flows table.
 
         A flow is a mapping with `src` and `dst` (names of hosts, or their numbers), `size_bytes` and `start_ps`; and
-        `traffic`, the entry whose transport, controller and priority it has, where there are several. A table of polars
-        with these columns will do, too. What happens is what would have if they had been the last flows of the scenario
-        from the beginning.
+        `traffic`, the entry whose transport, controller and priority it has, where there are several. `priority` gives
+        it another one than its entry's. A table of polars with these columns will do, too. What happens is what would
+        have if they had been the last flows of the scenario from the beginning.
         """
         rows = [flows] if isinstance(flows, Mapping) else flows
         if not isinstance(rows, list | tuple) and isinstance(rows, pl.DataFrame):
@@ -153,24 +163,43 @@ def _close(core: _core.SteppedRun, staged: Staged, inputs: Inputs, held: ExitSta
             inputs.keep(staged.place)
 
 
+def _whole(value: object, most: int) -> int | None:
+    """A whole number from 0 to `most`, of Python or of numpy; None: it is none."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        whole = operator.index(value)
+    except TypeError:  # An array of several numbers.
+        return None
+    return whole if 0 <= whole <= most else None
+
+
 def _row(number: int, row: Mapping[str, Any]) -> tuple[str | int | None, str | int, str | int, int, int, int | None]:
     missing = [key for key in NEEDED if key not in row]
     unknown = [key for key in row if key not in (*NEEDED, *OPTIONAL)]
     if missing or unknown:
         wrong = f"has no {', '.join(missing)}" if missing else f"has {', '.join(unknown)}, which no flow has"
         raise UsageError(f"inject: flows[{number}] {wrong}; a flow is {', '.join(NEEDED)}, and {', '.join(OPTIONAL)}")
+    given: dict[str, Any] = {}
     for key, most in _MOST.items():
         value = row.get(key)
-        if isinstance(value, str) and key in ("src", "dst", "traffic"):
+        if (isinstance(value, str) and key in ("src", "dst", "traffic")) or (value is None and key in OPTIONAL):
+            given[key] = value
             continue
-        if value is None and key in OPTIONAL:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        given[key] = _whole(value, most)
+        if given[key] is None:
             named = "names, or " if key in ("src", "dst", "traffic") else ""
             raise UsageError(
                 f"inject: flows[{number}]: {key} = {value!r}; allowed: {named}whole numbers from 0 to {most}"
             )
-    return (row.get("traffic"), row["src"], row["dst"], row["size_bytes"], row["start_ps"], row.get("priority"))
+    return (
+        given["traffic"],
+        given["src"],
+        given["dst"],
+        given["size_bytes"],
+        given["start_ps"],
+        given["priority"],
+    )
 
 
 def begin(

@@ -71,6 +71,36 @@ fn packets_that_are_flushed_give_their_room_back() {
     assert!(flushed > 10, "{flushed}");
 }
 
+#[test]
+fn packets_without_a_way_give_their_credits_back() {
+    // h0 goes on to send to h1, whose link is down. In 400 us it could send 2500 packets of 32 units; the buffer has 4375 units.
+    let star = PAIR.replace("hosts = 2", "hosts = 3").replace("\"20us\" }", "\"20us\", retries = 1000 }");
+    let star = star.replace("1MB", "10MB");
+    let other = "[[traffic]]\nname = \"y\"\nkind = \"flow\"\nfrom = \"h0\"\nto = \"h2\"\nsize = \"1MB\"\nstart = \"1ms\"\n";
+    let down = "[[fault]]\nkind = \"link-down\"\nlink = [\"h1\", \"s\"]\nat = \"20us\"\nfor = \"400us\"\n";
+    let known = "[fault-handling]\ndetect = \"50us\"\nconverge = \"50us\"\n";
+    for returned in ["period = \"5us\"", "returned = \"at-once\""] {
+        let text = star.replace("period = \"5us\"", returned);
+        let runs = KINDS.map(|kind| {
+            let outcome = try_run(spec(&text, &format!("{known}{other}{down}")), kind, None)
+                .unwrap_or_else(|violation| panic!("{violation}"));
+            let without_way =
+                dropped(&outcome, DropReason::LinkDown).iter().filter(|drop| drop.port == 1).count();
+            assert!(without_way * 32 > 4375, "{returned}: {without_way}");
+            // 1 MB takes 83 us on the wire; x may take its half of the time.
+            assert_eq!(
+                outcome.flows[1].received.get(),
+                1_000_000,
+                "{returned}: y never meets the failed link"
+            );
+            assert!(outcome.flows[1].finish < us(1200), "{returned}: {}", outcome.flows[1].finish);
+            assert_eq!(outcome.flows[0].received.get(), 10_000_000, "{returned}: the link is up again");
+            outcome.totals.digest
+        });
+        assert!(runs.windows(2).all(|pair| pair[0] == pair[1]), "{returned}");
+    }
+}
+
 const LEAF_SPINE: &str = r#"
 profile = "ideal"
 run = { until = "400us" }

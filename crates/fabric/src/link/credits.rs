@@ -376,7 +376,7 @@ impl Ports {
         least.is_some_and(|least| least <= buffer.saturating_sub(held))
     }
 
-    /// A host took a packet out of its buffer at once.
+    /// A packet came in and left the buffer at once: a host took it, or it is lost.
     pub(crate) fn consume(&mut self, packet: &Packet) {
         let at = self.at(packet.port, packet.class);
         let credits = self.owned_credits();

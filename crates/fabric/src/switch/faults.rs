@@ -149,7 +149,13 @@ impl Switch {
         let lost = lost
             .or_else(|| self.overruns(packet, cx).map(|fault| (packet.port, DropReason::Headroom, fault)));
         match (lost, way) {
-            (Some((port, reason, fault)), _) => self.chassis.ports.lose(packet, port, reason, fault, cx),
+            (Some((port, reason, fault)), _) => {
+                // It has come in, and holds nothing: what it has spent upstream is free again.
+                if self.chassis.memory.is_credited(packet.class) {
+                    self.chassis.ports.consume(packet);
+                }
+                self.chassis.ports.lose(packet, port, reason, fault, cx);
+            }
             (None, Some(out)) => self.forward_by(out, packet, cx.world, cx.post),
             (None, None) => unreachable!("without a way it is lost"),
         }

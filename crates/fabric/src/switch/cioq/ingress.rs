@@ -29,8 +29,11 @@ impl Cioq {
         let input = &mut self.inputs[usize::from(port)];
         let held = input.held + u32::from(packet.size);
         if held > self.limits.ingress {
+            // All classes of a port share its memory: one that overruns takes the room of the others.
             let overrun = |class| chassis.ports.overrun_by(port, class);
-            if let Some(fault) = (0..cx.world.classes.count).find_map(overrun) {
+            if let Some(fault) =
+                overrun(packet.class).or_else(|| (0..cx.world.classes.count).find_map(overrun))
+            {
                 return chassis.ports.lose(packet, port, DropReason::Headroom, fault, cx);
             }
             let what = What::Region(u64::from(held), u64::from(self.limits.ingress));

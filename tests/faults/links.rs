@@ -142,3 +142,21 @@ fn a_switch_that_cuts_through_stores_what_comes_slower_than_it_sends() {
     }
     assert!(checked.iter().all(|count| *count > 5), "{checked:?}");
 }
+
+#[test]
+fn a_link_has_two_names_in_every_kind_of_fault() {
+    let kinds = [
+        ("link-down", "at = \"1us\""),
+        ("link-slow", "at = \"1us\"\nrate = \"1Gbps\""),
+        ("loss", "frames = 0.1"),
+    ];
+    for (kind, more) in kinds {
+        for (names, said) in [("", "no names"), ("\"h0\"", "1 name"), ("\"h0\", \"s\", \"h1\"", "3 names")] {
+            let text = format!("{PAIR}[[fault]]\nkind = \"{kind}\"\nlink = [{names}]\n{more}\n");
+            let error = crate::read(&text).err().expect("it is no link");
+            for words in [said, "allowed: two names", "such as link = [\"leaf0\", \"spine0\"]"] {
+                assert!(error.contains(words), "{error}");
+            }
+        }
+    }
+}

@@ -253,6 +253,16 @@ fn directions(network: &Network, link: u32) -> [(u32, u32, u16); 2] {
 
 /// The links between two nodes.
 fn links(context: &mut Context<'_>, network: &Network, place: &[Step], ends: &[String]) -> Vec<u32> {
+    if ends.len() != 2 {
+        let message = match ends.len() {
+            0 => "the link of a fault has no names".to_owned(),
+            1 => "the link of a fault has 1 name".to_owned(),
+            more => format!("the link of a fault has {more} names"),
+        };
+        let help = "name the two nodes that it joins, such as link = [\"leaf0\", \"spine0\"]";
+        context.report(place, message, "allowed: two names", help);
+        return Vec::new();
+    }
     let mut nodes = Vec::new();
     for (index, name) in ends.iter().enumerate() {
         let place = [place, &[Step::Index(index)]].concat();

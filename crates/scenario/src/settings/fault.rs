@@ -225,7 +225,7 @@ pub struct PfcWatchdog {
     /// (`SONiC`, `DEFAULT_DETECTION_TIME` of `pfcwd`, commit 015521a5; its `detection_time` may be 100 ms to 5 s).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub detect: Quantity<Span>,
-    /// The storm is over if no PAUSE has come for so long, and none is in force. All profiles: 200 ms (`SONiC`,
+    /// The storm is over if no PAUSE has come for so long; with form = ideal also none is in force. All profiles: 200 ms (`SONiC`,
     /// `DEFAULT_RESTORATION_TIME` of `pfcwd`, commit 015521a5; its `restoration_time` may be 100 ms to 60 s).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub restore: Quantity<Span>,

@@ -1,6 +1,6 @@
 //! Flows that are injected while a run stands are as if they had been its last ones from the beginning.
 use backwater_engine::mix;
-use backwater_fabric::{Control, Kind, Simulation, Spec};
+use backwater_fabric::{Control, Kind, Simulation, Spec, five_tuples};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Rate, Span, Time};
 use proptest::prelude::*;
@@ -17,6 +17,9 @@ fn injected(
     until: Option<Time>,
 ) -> crate::fingerprint::Fingerprint {
     spec.flows.truncate(spec.flows.len() - late.len());
+    if !spec.switch.hashes.is_empty() {
+        spec.switch.hashes = five_tuples(&spec.network, spec.seed, &spec.flows);
+    }
     let control = Control { until, ..Control::default() };
     let stops: Vec<(Time, Vec<Flow>)> = late.iter().map(|(at, flow)| (*at, vec![*flow])).collect();
     taken(try_in_steps(Simulation::new(spec, kind), &control, &stops))
@@ -106,4 +109,37 @@ fn a_run_without_flows_waits_for_those_that_are_injected() {
     let reference = fingerprint(spec.clone(), FAST, None);
     let found = difference(&reference, &injected(spec, &late, FAST, None), true);
     assert!(found.is_none(), "{}", found.unwrap_or_default());
+}
+
+/// The source port of a flow counts the flows of its host that start before: one that is injected moves those that have not begun.
+#[test]
+fn flows_that_are_injected_have_the_five_tuples_that_they_would_have_had() {
+    let net = || {
+        backwater_topology::generate::leaf_spine(2, 4, 8, Rate::from_gbps(100), None, Span::from_us(1))
+            .unwrap()
+    };
+    let to = |src: u32, dst: u32, start: u64| flow(src, dst, 300_000, us(start), Pacing::Controlled);
+    let known = [to(0, 8, 0), to(1, 8, 2), to(0, 9, 20)];
+    let late: Vec<(Time, Flow)> =
+        (0..8).map(|host| (us(5 + u64::from(host) / 3), to(host, 15 - host, 10))).collect();
+    for shared in [false, true] {
+        let mut flows = [&known[..], &late.iter().map(|(_, flow)| *flow).collect::<Vec<_>>()].concat();
+        if shared {
+            // Two messages of a queue pair: they go by the number of the first one.
+            flows[2] = Flow { dst: 8, ..flows[2] };
+            flows[0].connection = 0;
+            flows[2].connection = 0;
+        }
+        let mut spec = authors(net(), flows, red());
+        watch_all(&mut spec);
+        spec.probe.rates.truncate(known.len());
+        let salted = fingerprint(spec.clone(), FAST, None);
+        spec.switch.hashes = five_tuples(&spec.network, spec.seed, &spec.flows);
+        let reference = fingerprint(spec.clone(), FAST, None);
+        assert!(difference(&reference, &salted, true).is_some(), "the paths are others than those by number");
+        for kind in [FAST, Kind::Windows { threads: 3 }, Kind::Heap] {
+            let found = difference(&reference, &injected(spec.clone(), &late, kind, None), true);
+            assert!(found.is_none(), "{kind:?}, shared: {shared}: {}", found.unwrap_or_default());
+        }
+    }
 }

@@ -45,6 +45,13 @@ impl Simulation {
             self.engine.changed(src);
             self.goal += steps_of(index, flow, world);
         }
+        if !world.path_keys.is_empty() || !world.hashes.is_empty() {
+            self.engine.each_node(|_, node| {
+                if let FabricNode::Switch(switch) = node {
+                    switch.learn_flows(world);
+                }
+            });
+        }
         course.end = course.end.filter(|end| *end != End::Finished);
         first..first + flows.len() as u32
     }

@@ -245,6 +245,11 @@ impl Switch {
         Self { chassis, fabric, bursts: Bursts::default() }
     }
 
+    /// The world has more flows than before.
+    pub(crate) fn learn_flows(&mut self, world: &World) {
+        self.chassis.forwarding.hash_by(&world.path_keys, &world.hashes);
+    }
+
     #[inline]
     pub(crate) const fn ports(&self) -> &Ports {
         &self.chassis.ports

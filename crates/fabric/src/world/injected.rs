@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use backwater_topology::Network;
 use backwater_traffic::Flow;
+use backwater_units::Time;
 
 use crate::switch::forwarding::ecmp::{five_tuples, links_by};
 use crate::transport::roce::window::hops_on;
@@ -20,6 +21,7 @@ impl World {
         self.sender_slot.extend(slots.iter().map(|(sender, _)| *sender));
         self.receiver_slot.extend(slots.iter().map(|(_, receiver)| *receiver));
         self.groups = flows.iter().map(|flow| flow.group + 1).fold(self.groups, u16::max);
+        let by_number = self.path_keys == self.firsts;
         // Numbers that others have taken their paths by stay theirs.
         let free = self.path_keys.iter().max().map_or(0, |key| key + 1).max(first);
         extend(&mut self.path_keys, free..free + count);
@@ -28,9 +30,16 @@ impl World {
         if self.pairs.iter().any(|pair| pair.reliable.is_some()) {
             self.repeated.add(flows.len());
         }
-        if !self.hashes.is_empty() && self.path_keys.is_empty() {
-            // Ports of flows that have not begun may change by this, as if these had been known before.
-            self.hashes = five_tuples(network, self.seed, &self.flows);
+        if !self.hashes.is_empty() && by_number {
+            // Ports of flows that have not begun may change by this, as if these had been known before. What others start may have
+            // begun: it keeps its ports.
+            let mut renewed = five_tuples(network, self.seed, &self.flows).to_vec();
+            for (index, hash) in self.hashes.iter().enumerate() {
+                if self.flows[index].start == Time::MAX {
+                    renewed[index] = *hash;
+                }
+            }
+            self.hashes = renewed.into();
         }
         if let Some(streams) = &mut self.streams {
             streams.add_others(flows.len());

@@ -72,6 +72,14 @@ impl Forwarding {
         forwarding
     }
 
+    /// From now on flows have these path keys and hashes: there are more flows.
+    pub(crate) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[[u32; 2]]>) {
+        self.path_keys = path_keys.clone();
+        if let Some(spread) = &mut self.all.spread {
+            spread.hash_by(path_keys, hashes);
+        }
+    }
+
     /// Lays out what the packet path looks at.
     fn lay_out(&mut self) {
         let all = &*self.all;

@@ -33,6 +33,11 @@ impl Spread {
         Self { balancing, salt, path_keys, hashes, flowlets: BTreeMap::new() }
     }
 
+    /// There are more flows now.
+    pub(super) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[[u32; 2]]>) {
+        (self.path_keys, self.hashes) = (path_keys.clone(), hashes.clone());
+    }
+
     /// Groups are others now: no flow has taken a way yet.
     pub(crate) fn forget(&mut self) {
         self.flowlets.clear();

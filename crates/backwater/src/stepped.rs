@@ -79,7 +79,9 @@ impl SteppedRun {
         Self { watch, stands: Some(stands), now: Time::ZERO, is_over: false }
     }
 
-    /// Runs to `until`, or to the end if that comes first. What happens is the same however a run is cut into steps.
+    /// Runs to `until`, and stands there though all flows may be done before: time passes in an idle network, too. It stands at the
+    /// end that the scenario says, or where it was interrupted, if that comes first. `Time::MAX`: until all flows are done. What
+    /// happens is the same however a run is cut into steps.
     ///
     /// # Errors
     /// An instant that has passed; else as [`crate::Run::start`], and then the run is lost.
@@ -96,19 +98,24 @@ impl SteppedRun {
         stands.clock.go_on();
         let stepped = stands.step(until, &watch);
         stands.clock.stop();
-        (self.now, self.is_over) = (stands.simulation.now(), stands.course.end().is_some());
+        let (reached, end) = (stands.simulation.now(), stands.course.end());
+        // Time passes for a network that is idle, too: the user's clock goes on where the simulation has nothing left to do.
+        let passes = until < Time::MAX && !matches!(end, Some(End::Until | End::Interrupted));
+        let waits = if passes { until.min(stands.course.until()) } else { Time::ZERO };
+        (self.now, self.is_over) = (self.now.max(reached).max(waits), end.is_some());
         if stepped.is_err() {
             self.stands = None;
         }
         stepped
     }
 
-    /// How far it has come: nothing at this instant or after it has happened.
+    /// How far it has come: nothing at this instant or after it has happened. What is injected starts here or later.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Whether it has come to its end: all flows are done, or the end that the scenario says is reached, or it was interrupted.
+    /// Whether nothing is left to do: all flows that it knows are done, or the end that the scenario says is reached, or it was
+    /// interrupted. After the first of these it goes on with flows that are injected.
     pub const fn is_over(&self) -> bool {
         self.is_over
     }
@@ -265,7 +272,8 @@ fn storms(simulation: &Simulation) -> impl Iterator<Item = Remark> {
     simulation.held_by_storms().into_iter().map(|(host, port)| {
         let message = format!(
             "at the end of the run the NIC of {host} still sends PAUSE without end, and packets wait behind {port}: what it holds \
-             back does not end, and counts as under way. Set switch.pfc.watchdog.action, or end the storm before (until)"
+             back had not arrived, and counts as under way. Set switch.pfc.watchdog.action (with a detect that ends before the run), or \
+             end the storm before (until)"
         );
         Remark::new(Code::StormHolds, "fault", message)
     })

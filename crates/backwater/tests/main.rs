@@ -3,3 +3,4 @@ mod errors;
 mod estimate;
 mod headroom;
 mod roce;
+mod stepped;

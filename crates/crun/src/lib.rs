@@ -82,7 +82,8 @@ pub unsafe extern "C" fn bw_run_begin(
     }
 }
 
-/// Runs to until_ps, or to the end if that comes first. UINT64_MAX: to the end. false: until_ps has passed, or the run is lost; why
+/// Runs to until_ps, and stands there though all flows may be done before; or to the end that the scenario says, if that comes
+/// first. UINT64_MAX: until all flows are done. false: until_ps has passed, or the run is lost; why
 /// says what happened.
 ///
 /// # Safety
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn bw_run_step(
     unsafe { refuse(run.stepped.step(Time::from_ps(until_ps)), why, why_size) }.is_some()
 }
 
-/// How far it has come: nothing at this instant or after it has happened.
+/// How far it has come: nothing at this instant or after it has happened. What is injected starts here or later.
 ///
 /// # Safety
 /// run is of bw_run_begin.
@@ -110,7 +111,8 @@ pub unsafe extern "C" fn bw_run_now_ps(run: *const bw_run) -> u64 {
     unsafe { &*run }.stepped.now().as_ps()
 }
 
-/// Whether all flows are done, or the end that the scenario says is reached.
+/// Whether nothing is left to do: all flows that it knows are done, or the end that the scenario says is reached. After the first of
+/// these it goes on with flows that are injected.
 ///
 /// # Safety
 /// run is of bw_run_begin.

@@ -14,27 +14,51 @@ fn library() -> PathBuf {
     newest.expect("cargo builds the static library for its tests").path()
 }
 
-#[test]
-fn the_example_in_c_passes_a_message_round_a_ring() {
+/// Compiles a program in C against the header and the library; `None`: there is no compiler.
+fn compiled(source: &str, program: &Path) -> Option<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = folder.path().join("step");
     let built = Command::new("cc")
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
         .arg(here.join("include"))
-        .arg(here.join("examples/step.c"))
+        .arg(here.join(source))
         .arg(library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
-        .arg(&program)
+        .arg(program)
         .output();
     let built = match built {
         Ok(built) => built,
         Err(error) => {
             eprintln!("skipped: there is no C compiler ({error})");
-            return;
+            return None;
         }
     };
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some(())
+}
+
+#[test]
+fn time_passes_in_an_idle_network() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("idle");
+    if compiled("tests/idle.c", &program).is_none() {
+        return;
+    }
+    let ran = Command::new(&program).arg(here.join("examples/step.toml")).output().expect("it runs");
+    let told = String::from_utf8(ran.stdout).expect("text");
+    assert!(ran.status.success(), "{told}");
+    // Ten steps of 1 us, all flows are done, and none starts before.
+    assert!(told.starts_with("10000000 1 0\n") && told.contains("has passed"), "{told}");
+}
+
+#[test]
+fn the_example_in_c_passes_a_message_round_a_ring() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("step");
+    if compiled("examples/step.c", &program).is_none() {
+        return;
+    }
     let results = folder.path().join("results");
     let run = |scenario: &Path| Command::new(&program).arg(scenario).arg(&results).output().expect("it runs");
     let ran = run(&here.join("examples/step.toml"));

@@ -65,9 +65,10 @@ class SteppedRun:
         self._end = weakref.finalize(self, _close, core, staged, inputs, held)
 
     def step(self, until: str | SupportsIndex) -> Self:
-        """Run to `until` (``"1ms"``, or picoseconds), or to the end if that comes first. Returns itself.
+        """Run to `until` (``"1ms"``, or picoseconds), and stand there, though all flows may be done before.
 
-        The interpreter is free meanwhile. Ctrl-C ends the run.
+        A run with `run.until` stands there if that comes first. The interpreter is free meanwhile. Ctrl-C ends the run.
+        Returns itself.
         """
         instant = until if isinstance(until, str) else _whole(until, 2**64 - 1)
         if instant is None:

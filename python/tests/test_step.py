@@ -172,3 +172,18 @@ def test_the_page_on_steps_runs(
     exec(compile(agent, "page", "exec"), names)  # noqa: S102
     assert len(bw.Results("results/agent").flows.collect()) == 60
     assert "False" in capsys.readouterr().out
+
+
+def test_time_passes_in_an_idle_network(tmp_path: Path) -> None:
+    """A coupler that computes for a while goes on with the clock, and nothing starts before it."""
+    with bw.begin(bw.Experiment(topology=STAR, traffic=[EMPTY]), out=tmp_path / "idle") as run:
+        for turn in range(10):
+            run.step(until=run.now_ps + 1_000_000)
+            assert run.now_ps == (turn + 1) * 1_000_000
+        with pytest.raises(bw.UsageError, match="start"):
+            run.inject({"src": 0, "dst": 1, "size_bytes": 1000, "start_ps": 3_000_000})
+        run.inject({"src": 0, "dst": 1, "size_bytes": 1000, "start_ps": 12_000_000})
+        run.step(until="20us")
+        (flow,) = run.completions()
+        assert flow.start_ps == 12_000_000
+        assert run.now_ps == 20_000_000

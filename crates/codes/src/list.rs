@@ -175,8 +175,8 @@ UnreachableThreshold: Caveat "unreachable-threshold" {
 }
 StormHolds: Caveat "storm-holds" {
     short: "When the run ended a NIC still sent PAUSE without end, and packets waited behind it.",
-    means: "Nothing opens that port: what waits there, and behind it, never arrives. The run went on only until run.until.",
-    todo: "Set switch.pfc.watchdog.action, let the storm end before (until), or leave run.until out: the run then ends when nothing moves.",
+    means: "Nothing opened that port before the end: what waits there, and behind it, had not arrived.",
+    todo: "Set switch.pfc.watchdog.action. If it is set, lower switch.pfc.watchdog.detect: it looks so long after the gate has closed. Or let the storm end before (until).",
 }
 RoutesStay: Caveat "routes-stay" {
     short: "Links fail in a network whose routes are not computed again.",

@@ -180,7 +180,7 @@ def test_time_passes_in_an_idle_network(tmp_path: Path) -> None:
         for turn in range(10):
             run.step(until=run.now_ps + 1_000_000)
             assert run.now_ps == (turn + 1) * 1_000_000
-        with pytest.raises(bw.UsageError, match="start"):
+        with pytest.raises(bw.ScenarioError, match="has passed"):
             run.inject({"src": 0, "dst": 1, "size_bytes": 1000, "start_ps": 3_000_000})
         run.inject({"src": 0, "dst": 1, "size_bytes": 1000, "start_ps": 12_000_000})
         run.step(until="20us")

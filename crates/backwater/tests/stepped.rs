@@ -55,7 +55,8 @@ fn time_passes_in_an_idle_network() {
     assert_eq!((stepped.now(), stepped.is_over(), stepped.completions().unwrap().len()), (us(500), true, 1));
     // What is finished ends with its last flow, however long the user has waited.
     let known = "name = \"messages\"\nkind = \"flow\"\nfrom = \"h1\"\nto = \"h0\"\nsize = \"50KB\"\nstart = ";
-    let known = format!("{known}\"10us\"\n[[traffic]]\n{known}\"100us\"");
+    let again = known.replace("messages", "again");
+    let known = format!("{known}\"10us\"\n[[traffic]]\n{again}\"100us\"");
     assert_eq!(told(&stepped.finish().unwrap()), told(&run(&known, &[]).start().unwrap()));
 }
 

@@ -98,7 +98,8 @@ struct bw_run *bw_run_begin(const char *file,
                             size_t why_size);
 
 /*
- Runs to until_ps, or to the end if that comes first. UINT64_MAX: to the end. false: until_ps has passed, or the run is lost; why
+ Runs to until_ps, and stands there though all flows may be done before; or to the end that the scenario says, if that comes
+ first. UINT64_MAX: until all flows are done. false: until_ps has passed, or the run is lost; why
  says what happened.
 
  # Safety
@@ -110,7 +111,7 @@ bool bw_run_step(struct bw_run *run,
                  size_t why_size);
 
 /*
- How far it has come: nothing at this instant or after it has happened.
+ How far it has come: nothing at this instant or after it has happened. What is injected starts here or later.
 
  # Safety
  run is of bw_run_begin.
@@ -118,7 +119,8 @@ bool bw_run_step(struct bw_run *run,
 uint64_t bw_run_now_ps(const struct bw_run *run);
 
 /*
- Whether all flows are done, or the end that the scenario says is reached.
+ Whether nothing is left to do: all flows that it knows are done, or the end that the scenario says is reached. After the first of
+ these it goes on with flows that are injected.
 
  # Safety
  run is of bw_run_begin.

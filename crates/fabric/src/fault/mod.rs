@@ -162,6 +162,12 @@ impl World {
         self.faults.as_ref()?.watchdogs[usize::from(!self.is_switch(node))]
     }
 
+    /// Whether the PFC watchdog of switches forwards.
+    pub(crate) fn switches_forward_storms(&self) -> bool {
+        let of_switches = self.faults.as_ref().and_then(|faults| faults.watchdogs[0]);
+        of_switches.is_some_and(|(_, action)| action == WatchdogAction::Forward)
+    }
+
     /// When a frame that comes to a node began, if its link has faults.
     pub(crate) fn begun(&self, node: u32, packet: &Packet) -> Option<u64> {
         let line = self.faults.as_ref()?.of(node).lines.get(usize::from(packet.port))?;

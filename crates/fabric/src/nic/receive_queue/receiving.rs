@@ -9,8 +9,9 @@ use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
-use crate::record::DropReason;
+use crate::record::{DropReason, NO_FAULT};
 use crate::violation::What;
+use crate::world::World;
 
 /// The receive queue of a host that has one: [`Host`] asks for nothing here where there is none.
 fn slow(endpoint: &mut Option<Box<Endpoint>>) -> &mut Endpoint {
@@ -38,6 +39,10 @@ impl Host {
         let idle = endpoint.packets == 0;
         if !endpoint.admit(packet) {
             if !self.is_sent_again(packet, cx.world) {
+                if let Some(fault) = self.overruns_by(packet.class, cx.world) {
+                    self.lose_unheld(packet, fault, cx);
+                    return;
+                }
                 self.overflow(packet, cx);
                 return;
             }
@@ -115,13 +120,23 @@ impl Host {
         let Some(fault) = self.ports.overrun_by(NIC, class) else { return false };
         let lost = !self.ports.is_guarded_again(&endpoint.memory, NIC, class) && !endpoint.fits(packet);
         if lost {
-            self.turn_sums(cx);
-            if let Some(sums) = &mut self.slow().sums {
-                sums.dropped(packet.size);
-            }
-            self.ports.lose(packet, NIC, DropReason::Headroom, fault, cx);
+            self.lose_unheld(packet, fault, cx);
         }
         lost
+    }
+
+    /// Why there may be no room for a packet in a lossless class: a fault has opened the gate that a PAUSE had closed. A slow host is what a
+    /// watchdog that forwards takes for a storm.
+    fn overruns_by(&self, class: u8, world: &World) -> Option<u16> {
+        self.ports.overrun_by(NIC, class).or_else(|| world.switches_forward_storms().then_some(NO_FAULT))
+    }
+
+    fn lose_unheld<P: Post<Packet>>(&mut self, packet: &Packet, fault: u16, cx: &mut Ctx<'_, P>) {
+        self.turn_sums(cx);
+        if let Some(sums) = &mut self.slow().sums {
+            sums.dropped(packet.size);
+        }
+        self.ports.lose(packet, NIC, DropReason::Headroom, fault, cx);
     }
 
     /// A PUT does not get into the receive queue, because it is not the one expected, or because there is no room for it (`full`).
@@ -138,7 +153,9 @@ impl Host {
             if let Some(sums) = &mut endpoint.sums {
                 sums.dropped(packet.size);
             }
-            if endpoint.stuck().is_some() || endpoint.lossless & (1 << packet.class) != 0 {
+            let (stuck, lossless) =
+                (endpoint.stuck().is_some(), endpoint.lossless & (1 << packet.class) != 0);
+            if stuck || (lossless && self.overruns_by(packet.class, cx.world).is_none()) {
                 self.overflow(packet, cx);
             }
         }

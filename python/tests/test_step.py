@@ -68,7 +68,7 @@ def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(tmp_path:
         assert run.inject(rows[:1]) == range(1)
         run.step("3us")
         assert run.inject({**rows[1], "src": "h2", "dst": "h0", "traffic": "messages"}) == range(1, 2)
-        run.step("1ms")
+        run.step("800us")
         assert (run.is_over, len(run.completions())) == (True, 2)
         assert run.inject(pl.DataFrame(rows[2:])) == range(2, 3)
         results = run.finish()

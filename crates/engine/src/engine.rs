@@ -1,4 +1,6 @@
 //! The front of the engines: build, run in stretches, look at the nodes in between.
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use backwater_units::{Span, Time};
@@ -7,7 +9,10 @@ use backwater_units::{Span, Time};
 use crate::heap::Heap;
 use crate::shard::{Shard, widest};
 use crate::window::Windows;
-use crate::{Node, Place, Trajectory};
+use crate::{Alone, Node, Place, Processes, Trajectory};
+
+/// A place has eight bits for the shard.
+const MOST_SHARDS: usize = 255;
 
 /// Which engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +111,7 @@ pub struct Stats {
     pub shared: u64,
     /// Length of a window.
     pub window: Span,
-    /// Bytes held for messages under way.
+    /// Bytes held for messages under way, in this process.
     pub message_bytes: usize,
 }
 
@@ -125,6 +130,7 @@ pub struct Engine<N: Node> {
     grid: u64,
     /// The last goal that was reached.
     reached: u64,
+    processes: Arc<dyn Processes>,
 }
 
 impl<N: Node> Engine<N> {
@@ -135,13 +141,36 @@ impl<N: Node> Engine<N> {
     /// # Panics
     /// If `lookahead` is zero, there is no node, or there are more than 2²⁴ nodes.
     pub fn new(kind: Kind, nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
+        assert_eq!(groups.len(), nodes.len(), "one group per node");
+        let mut nodes = nodes.into_iter();
+        let build = |_| nodes.next().expect("one process has all nodes");
+        Self::among(Arc::new(Alone), kind, build, groups, lookahead, reach)
+    }
+
+    /// The same with the nodes dealt out to processes: each builds only its own ones, in the order of their numbers. What each of
+    /// them calls is what all call, with the same limits.
+    ///
+    /// # Panics
+    /// As [`Self::new`]; and if there are more processes than nodes, or several with the heap.
+    pub fn among(
+        processes: Arc<dyn Processes>,
+        kind: Kind,
+        mut build: impl FnMut(u32) -> N,
+        groups: &[u32],
+        lookahead: Span,
+        reach: Span,
+    ) -> Self {
         assert!(lookahead > Span::ZERO, "the lookahead must be positive");
-        assert!(!nodes.is_empty() && nodes.len() < 1 << 24, "between 1 and 2^24 nodes");
+        let total = groups.len();
+        assert!(total > 0 && total < 1 << 24, "between 1 and 2^24 nodes");
+        let count = processes.count();
+        assert!(count <= total.min(MOST_SHARDS), "no more processes than nodes, and at most {MOST_SHARDS}");
         let width = Self::width_for(lookahead).as_ps();
         let inner = match kind {
             #[cfg(feature = "reference")]
             Kind::Heap => {
-                let mut nodes = nodes;
+                assert_eq!(count, 1, "the heap is in one process");
+                let mut nodes: Vec<N> = (0..total as u32).map(build).collect();
                 let places: Vec<Place> = (0..nodes.len()).map(|i| Place::new(0, i)).collect();
                 for node in &mut nodes {
                     node.placed(&places);
@@ -150,11 +179,16 @@ impl<N: Node> Engine<N> {
             }
             Kind::Windows { threads } => {
                 let slots = (reach.as_ps() / width + 2).next_power_of_two().clamp(4, 64) as usize;
-                let (shards, places) = divide(nodes, groups, threads.clamp(1, 255), slots);
-                Inner::Windows(Windows::new(shards, places, width))
+                // Every process has as many shards as the one with the fewest: all must know where each node is.
+                let threads = threads.clamp(1, (MOST_SHARDS / count).min(total / count));
+                let of_this = processes.gather(vec![threads]).into_iter().min().unwrap_or(1);
+                let shards = of_this * count;
+                let first = processes.rank() * of_this;
+                let (shards, places) = divide(&mut build, groups, shards, first..first + of_this, slots);
+                Inner::Windows(Windows::new(Arc::clone(&processes), shards, places, width))
             }
         };
-        Self { inner, now: 0, grid: 1, reached: 0 }.with_grid(Span::from_ps(width))
+        Self { inner, now: 0, grid: 1, reached: 0, processes }.with_grid(Span::from_ps(width))
     }
 
     /// The width of windows for a `lookahead`: longer ones could not be put in order.
@@ -257,7 +291,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The messages kept since the last call, each with the node at which it took effect, in no particular order.
+    /// The messages kept in this process since the last call, each with the node at which it took effect, in no particular order.
     pub fn kept_messages(&mut self) -> Vec<(u32, N::Message)> {
         match &mut self.inner {
             #[cfg(feature = "reference")]
@@ -272,7 +306,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The messages that have not taken effect, with the nodes that they are for, in no order.
+    /// The messages for nodes of this process that have not taken effect, with the nodes that they are for, in no order.
     pub fn messages(&self) -> Vec<(u32, N::Message)> {
         match &self.inner {
             #[cfg(feature = "reference")]
@@ -302,39 +336,48 @@ impl<N: Node> Engine<N> {
         Time::from_ps(self.now)
     }
 
-    /// All nodes, in node order.
+    /// The processes that share the nodes.
+    pub fn processes(&self) -> &dyn Processes {
+        &*self.processes
+    }
+
+    /// All nodes of this process, in node order.
     pub fn nodes(&self) -> Vec<&N> {
         match &self.inner {
             #[cfg(feature = "reference")]
             Inner::Heap(heap) => heap.nodes.iter().collect(),
-            Inner::Windows(windows) => {
-                windows.places.iter().map(|p| &windows.shards[p.shard()].nodes[p.index()]).collect()
-            }
+            Inner::Windows(windows) => windows.own().map(|(_, place)| windows.at(place)).collect(),
         }
     }
 
-    /// Calls `f` with every node, in node order, between two stretches.
+    /// A node, if this process has it.
+    pub fn node(&self, node: u32) -> Option<&N> {
+        match &self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.nodes.get(node as usize),
+            Inner::Windows(windows) => windows.own_place(node).map(|place| windows.at(place)),
+        }
+    }
+
+    /// Calls `f` with every node of this process, in node order, between two stretches.
     pub fn each_node(&mut self, mut f: impl FnMut(u32, &mut N)) {
         match &mut self.inner {
             #[cfg(feature = "reference")]
             Inner::Heap(heap) => heap.nodes.iter_mut().enumerate().for_each(|(i, node)| f(i as u32, node)),
             Inner::Windows(windows) => {
-                for (i, &p) in windows.places.iter().enumerate() {
-                    f(i as u32, &mut windows.shards[p.shard()].nodes[p.index()]);
+                for (number, place) in windows.own().collect::<Vec<_>>() {
+                    f(number, windows.at_mut(place));
                 }
             }
         }
     }
 
-    /// A node, to be changed between two stretches.
-    pub fn node_mut(&mut self, node: u32) -> &mut N {
+    /// A node, to be changed between two stretches, if this process has it.
+    pub fn node_mut(&mut self, node: u32) -> Option<&mut N> {
         match &mut self.inner {
             #[cfg(feature = "reference")]
-            Inner::Heap(heap) => &mut heap.nodes[node as usize],
-            Inner::Windows(windows) => {
-                let place = windows.places[node as usize];
-                &mut windows.shards[place.shard()].nodes[place.index()]
-            }
+            Inner::Heap(heap) => heap.nodes.get_mut(node as usize),
+            Inner::Windows(windows) => windows.own_place(node).map(|place| windows.at_mut(place)),
         }
     }
 
@@ -347,14 +390,26 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The digest of what happened so far.
+    /// The digest of what happened so far, in all processes.
     pub fn digest(&self) -> u64 {
-        Trajectory::fold(self.nodes().iter().map(|node| node.trajectory()))
+        if self.processes.count() == 1 {
+            return Trajectory::fold(self.nodes().iter().map(|node| node.trajectory()));
+        }
+        let own = match &self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(_) => unreachable!("the heap is in one process"),
+            Inner::Windows(windows) => {
+                windows.own().map(|(number, place)| (number, *windows.at(place).trajectory())).collect()
+            }
+        };
+        let mut all: Vec<(u32, Trajectory)> = self.processes.gather(own);
+        all.sort_unstable_by_key(|(number, _)| *number);
+        Trajectory::fold(all.iter().map(|(_, trajectory)| trajectory))
     }
 
-    /// Events noted in the trajectory so far.
+    /// Events noted in the trajectory so far, in all processes.
     pub fn events(&self) -> u64 {
-        self.nodes().iter().map(|node| node.trajectory().events()).sum()
+        self.processes.sum(self.nodes().iter().map(|node| node.trajectory().events()).sum())
     }
 
     /// Figures about the engine.
@@ -377,16 +432,16 @@ impl<N: Node> Engine<N> {
     }
 }
 
-/// Deals the groups out to the shards, in order of size of group number, filling one shard after the other.
+/// Deals the groups out to the shards, in order of size of group number, filling one shard after the other; builds the nodes of those
+/// that are `own`.
 fn divide<N: Node>(
-    nodes: Vec<N>,
+    build: &mut impl FnMut(u32) -> N,
     groups: &[u32],
-    threads: usize,
+    shards: usize,
+    own: Range<usize>,
     slots: usize,
 ) -> (Vec<Shard<N>>, Vec<Place>) {
-    assert_eq!(groups.len(), nodes.len(), "one group per node");
-    let shards = threads.min(nodes.len());
-    let total = nodes.len();
+    let total = groups.len();
     let mut order: Vec<usize> = (0..total).collect();
     order.sort_by_key(|&i| (groups[i], i));
     let mut shard_for = vec![0; total];
@@ -399,12 +454,12 @@ fn divide<N: Node>(
         places.push(Place::new(shard, sizes[shard]));
         sizes[shard] += 1;
     }
-    let mut dealt: Vec<Vec<N>> = sizes.iter().map(|size| Vec::with_capacity(*size)).collect();
-    for (mut node, &shard) in nodes.into_iter().zip(&shard_for) {
+    let mut dealt: Vec<Vec<N>> = own.clone().map(|shard| Vec::with_capacity(sizes[shard])).collect();
+    for (number, &shard) in (0..).zip(&shard_for).filter(|(_, shard)| own.contains(shard)) {
+        let mut node = build(number);
         node.placed(&places);
-        dealt[shard].push(node);
+        dealt[shard - own.start].push(node);
     }
-    let shards_made =
-        dealt.into_iter().enumerate().map(|(i, nodes)| Shard::new(i, shards, nodes, slots)).collect();
+    let shards_made = own.zip(dealt).map(|(i, nodes)| Shard::new(i, shards, nodes, slots)).collect();
     (shards_made, places)
 }

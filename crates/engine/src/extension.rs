@@ -1,5 +1,7 @@
 //! Bytes that travel beside messages. Few messages have any, so that these have a place of their own and the others pay nothing.
 
+use crate::Plain;
+
 /// Most bytes beside one message: four cache lines, which hold what eight switches write of a port in full.
 pub const MAX_EXTENSION: usize = 256;
 
@@ -93,6 +95,33 @@ impl<M: Copy> Mail<M> {
             f(parcel.window, parcel.node as usize, parcel.message, self.extensions.get(parcel.extension));
         }
         self.extensions.clear();
+    }
+
+    /// Empties it into bytes for another process.
+    pub(crate) fn put(&mut self, to: &mut Vec<u8>)
+    where
+        M: Plain,
+    {
+        self.parcels.len().put(to);
+        self.drain(|window, node, message, extension| {
+            (window, node as u32, extension.len() as u16).put(to);
+            to.extend_from_slice(extension);
+            message.put(to);
+        });
+    }
+
+    /// Adds what another process has put.
+    pub(crate) fn take(&mut self, from: &mut &[u8]) -> Option<()>
+    where
+        M: Plain,
+    {
+        for _ in 0..usize::take(from)? {
+            let (window, node, length) = <(u64, u32, u16)>::take(from)?;
+            let (extension, rest) = from.split_at_checked(length.into())?;
+            *from = rest;
+            self.push(window, node as usize, M::take(from)?, extension);
+        }
+        Some(())
     }
 
     pub(crate) fn memory(&self) -> usize {

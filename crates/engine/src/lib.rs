@@ -1,5 +1,5 @@
 //! For model builders: the event core. It orders events by content, runs them node by node in windows of one
-//! lookahead, on any number of threads with the same result, and knows nothing about networks.
+//! lookahead, on any number of threads and processes with the same result, and knows nothing about networks.
 //!
 //! ```text
 //!            window n                 window n+1
@@ -19,6 +19,8 @@ mod heap;
 mod inbox;
 mod key;
 mod model;
+mod plain;
+mod processes;
 mod shard;
 mod stream;
 mod trajectory;
@@ -28,6 +30,10 @@ pub use engine::{Engine, Kind, Limits, Stats, Stop};
 pub use extension::MAX_EXTENSION;
 pub use key::{Class, Key, Ties};
 pub use model::{Message, Node, Place, Post};
+pub use plain::Plain;
+#[cfg(feature = "reference")]
+pub use processes::Together;
+pub use processes::{Alone, Processes};
 pub use shard::{Keys, Window, in_order, in_order_wakes_last};
 pub use stream::{Stream, mix, stream, uniform};
 pub use trajectory::Trajectory;

@@ -1,13 +1,13 @@
 //! What a model tells the engine: its messages and its nodes.
 use crate::shard::{Keys, Window, in_order};
-use crate::{Class, Key, Trajectory};
+use crate::{Class, Key, Plain, Trajectory};
 
 /// Where a node lives in the engine; the address of what is sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Place(pub(crate) u32);
 
 /// Something that one node sends to another and that takes effect there later.
-pub trait Message: Copy + Send {
+pub trait Message: Copy + Plain + Send {
     /// When it takes effect, in picoseconds since the start of the run.
     fn time(&self) -> u64;
     /// [`Class::FlowControl`] or [`Class::Arrival`].

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use backwater_engine::{
     Class, Engine, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
-    Trajectory, stream, uniform,
+    Together, Trajectory, plain, stream, uniform,
 };
 use backwater_units::{Span, Time};
 use proptest::prelude::*;
@@ -20,6 +20,8 @@ struct Ball {
     /// How often it has been thrown by its thrower: with the port, its name.
     number: u64,
 }
+
+plain! { Ball { time, port, number } }
 
 impl Message for Ball {
     fn time(&self) -> u64 {
@@ -225,6 +227,44 @@ proptest! {
                     }
                 }
                 prop_assert_eq!((stop, story(&whole)), (paused.run(&(), &limits), story(&paused)));
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_processes_and_threads_gives_one_trajectory(
+        seed in any::<u64>(), nodes in 4u32..12, laden in 0_u32..100, mut stops in prop::collection::vec(1u64..60_000, 0..4),
+        goal in 1u64..400,
+    ) {
+        stops.sort_unstable();
+        let make = || laden_jugglers(laden, seed, nodes, 3, 60);
+        // Stretches that end at a time, with a goal, and when nothing is left.
+        let story = |mut engine: Engine<Juggler>| {
+            let mut story = Vec::new();
+            let stretches = stops.iter().map(|until| (*until, u64::MAX)).chain([(u64::MAX, goal), (u64::MAX, u64::MAX)]);
+            for (until, goal) in stretches {
+                let stop = engine.run(&(), &Limits { until, goal, ..Limits::default() });
+                story.push((stop, engine.now(), engine.digest(), engine.events(), engine.stats().windows));
+            }
+            story
+        };
+        let whole = story(engine(Kind::Windows { threads: 1 }, make()));
+        for (count, threads) in [(1, 2), (2, 1), (2, 2), (3, 1), (4, 3)] {
+            let found = Together::run(count, |processes| {
+                let own = processes.rank();
+                let groups: Vec<u32> = (0..nodes).collect();
+                let mut built = 0;
+                let build = |id| {
+                    built += 1;
+                    Juggler { laden, ..Juggler::new(seed, id, nodes, 3, 60) }
+                };
+                let (width, reach) = (Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD));
+                let engine = Engine::among(processes, Kind::Windows { threads }, build, &groups, width, reach);
+                assert!(built < nodes || count == 1, "process {own} has built nodes of others");
+                story(engine)
+            });
+            for each in found {
+                prop_assert_eq!(&whole, &each, "{} processes, {} threads", count, threads);
             }
         }
     }

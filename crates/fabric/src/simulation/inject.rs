@@ -36,10 +36,10 @@ impl Simulation {
         world.add_flows(flows, &slots, &self.network);
         for (index, flow) in (first..).zip(flows) {
             let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
-            if let FabricNode::Host(host) = self.engine.node_mut(src) {
+            if let Some(FabricNode::Host(host)) = self.engine.node_mut(src) {
                 host.add_sender(index, world);
             }
-            if let FabricNode::Host(host) = self.engine.node_mut(dst) {
+            if let Some(FabricNode::Host(host)) = self.engine.node_mut(dst) {
                 host.add_receiver(index, world);
             }
             self.engine.changed(src);

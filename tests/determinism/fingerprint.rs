@@ -1,5 +1,7 @@
 //! Everything that a run says, to be compared with what another one says.
-use backwater_engine::mix;
+use std::sync::Arc;
+
+use backwater_engine::{Processes, Together, mix};
 use backwater_fabric::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{Control, End, Kind, Records, Simulation, Spec, Violation};
 use backwater_traffic::{Flow, Pacing};
@@ -88,7 +90,11 @@ pub(crate) fn of_copies(
     let windows = |threads| Kind::Windows { threads };
     let kinds = [windows(1), windows(2), Kind::Heap, windows(4)];
     let kind = kinds[(seed % 3) as usize];
+    let shared = of_processes(reference, &spec, seed, until);
     // What breaks ends the run at once: how far the others have come then is up to the windows.
+    if shared.is_some() || reference.is_err() {
+        return shared;
+    }
     let (course, _) = reference.as_ref().ok()?;
     let parts = if seed.is_multiple_of(2) { 1 } else { 3 };
     let stepped = Simulation::in_windows(spec.clone(), kinds[(seed / 2 % 4) as usize], parts);
@@ -101,6 +107,40 @@ pub(crate) fn of_copies(
         difference(reference, one, true).map(|found| format!("{name}, {kind:?}: {found}"))
     });
     found.next()
+}
+
+/// What a run says that several processes share, if it says what `reference` does not. With the seed their number changes.
+pub(crate) fn of_processes(
+    reference: &Fingerprint,
+    spec: &Spec,
+    seed: u64,
+    until: Option<Time>,
+) -> Option<String> {
+    let count = (2 + seed as usize % 3).min(spec.network.nodes().len());
+    let kind = Kind::Windows { threads: 1 + (seed / 3) as usize % 2 };
+    let parts = if reference.is_ok() && seed.is_multiple_of(5) { 3 } else { 1 };
+    let ends = reference.as_ref().map_or_else(|_| Vec::new(), |(course, _)| ends_of_steps(seed, course.now));
+    let shared = in_processes(count, |processes| {
+        let simulation = Simulation::among(processes, spec.clone(), kind, parts);
+        taken(try_in_steps(simulation, &Control { until, ..Control::default() }, &ends))
+    });
+    difference(reference, &shared, true).map(|found| format!("{count} processes, {kind:?}: {found}"))
+}
+
+/// What the processes of a run say together: the first one has the records; what is broken one of them tells.
+pub(crate) fn in_processes(
+    count: usize,
+    run: impl Fn(Arc<dyn Processes>) -> Fingerprint + Sync,
+) -> Fingerprint {
+    let elsewhere = Violation::Elsewhere.to_string();
+    let mut all = Together::run(count, run);
+    let told = all.iter().position(|said| said.as_ref().is_err_and(|broken| *broken != elsewhere));
+    if let Ok((course, _)) = &all[0] {
+        for other in &all {
+            assert!(other.as_ref().is_ok_and(|(other, _)| other == course), "the processes differ");
+        }
+    }
+    all.swap_remove(told.unwrap_or(0))
 }
 
 pub(crate) fn taken(outcome: Result<Outcome, Violation>) -> Fingerprint {

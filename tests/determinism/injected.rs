@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use scene::{FAST, authors, flow, red, try_in_steps, us};
 
 use crate::draws::case;
-use crate::fingerprint::{difference, fingerprint, taken, watch_all};
+use crate::fingerprint::{difference, fingerprint, in_processes, taken, watch_all};
 
 /// The scenario without its `late` flows, and what a run of it says into which these are injected at such instants.
 fn injected(
     mut spec: Spec,
     late: &[(Time, Flow)],
-    kind: Kind,
+    simulation: impl FnOnce(Spec) -> Simulation,
     until: Option<Time>,
 ) -> crate::fingerprint::Fingerprint {
     spec.flows.truncate(spec.flows.len() - late.len());
@@ -22,7 +22,7 @@ fn injected(
     }
     let control = Control { until, ..Control::default() };
     let stops: Vec<(Time, Vec<Flow>)> = late.iter().map(|(at, flow)| (*at, vec![*flow])).collect();
-    taken(try_in_steps(Simulation::new(spec, kind), &control, &stops))
+    taken(try_in_steps(simulation(spec), &control, &stops))
 }
 
 proptest! {
@@ -59,8 +59,14 @@ proptest! {
             let late: Vec<(Time, Flow)> = late.iter().enumerate().map(&mut at).collect();
             let windows = |threads| Kind::Windows { threads };
             let kind = [windows(1), windows(2), Kind::Heap, windows(4)][(case.seed % 4) as usize];
-            let found = difference(&reference, &injected(spec, &late, kind, until), true).unwrap_or_default();
-            prop_assert!(found.is_empty(), "{} of {} injected, {kind:?}: {found}", late.len(), known + late.len());
+            let shared = in_processes(2, |processes| {
+                injected(spec.clone(), &late, |spec| Simulation::among(processes, spec, FAST, 1), until)
+            });
+            let alone = injected(spec, &late, |spec| Simulation::new(spec, kind), until);
+            for (other, how) in [(alone, format!("{kind:?}")), (shared, "2 processes".to_owned())] {
+                let found = difference(&reference, &other, true).unwrap_or_default();
+                prop_assert!(found.is_empty(), "{} of {} injected, {how}: {found}", late.len(), known + late.len());
+            }
         }
     }
 }
@@ -90,7 +96,11 @@ fn a_run_whose_flows_are_done_goes_on_with_those_that_are_injected() {
         let reference = fingerprint(spec.clone(), FAST, until);
         assert_eq!(reference.as_ref().unwrap().0.flows.len(), 5);
         for kind in [FAST, Kind::Windows { threads: 3 }, Kind::Heap] {
-            let found = difference(&reference, &injected(spec.clone(), &late, kind, until), true);
+            let found = difference(
+                &reference,
+                &injected(spec.clone(), &late, |spec| Simulation::new(spec, kind), until),
+                true,
+            );
             assert!(found.is_none(), "{kind:?}, {until:?}: {}", found.unwrap_or_default());
         }
     }
@@ -107,7 +117,8 @@ fn a_run_without_flows_waits_for_those_that_are_injected() {
     watch_all(&mut spec);
     spec.probe.rates.clear();
     let reference = fingerprint(spec.clone(), FAST, None);
-    let found = difference(&reference, &injected(spec, &late, FAST, None), true);
+    let found =
+        difference(&reference, &injected(spec, &late, |spec| Simulation::new(spec, FAST), None), true);
     assert!(found.is_none(), "{}", found.unwrap_or_default());
 }
 
@@ -138,7 +149,11 @@ fn flows_that_are_injected_have_the_five_tuples_that_they_would_have_had() {
         let reference = fingerprint(spec.clone(), FAST, None);
         assert!(difference(&reference, &salted, true).is_some(), "the paths are others than those by number");
         for kind in [FAST, Kind::Windows { threads: 3 }, Kind::Heap] {
-            let found = difference(&reference, &injected(spec.clone(), &late, kind, None), true);
+            let found = difference(
+                &reference,
+                &injected(spec.clone(), &late, |spec| Simulation::new(spec, kind), None),
+                true,
+            );
             assert!(found.is_none(), "{kind:?}, shared: {shared}: {}", found.unwrap_or_default());
         }
     }

@@ -30,7 +30,7 @@ impl Processes for Alone {
     }
 }
 
-impl dyn Processes {
+impl dyn Processes + '_ {
     /// The lists of all processes, one after the other; the same in each.
     pub fn gather<T: Plain>(&self, own: Vec<T>) -> Vec<T> {
         self.collect(own, |_| true)

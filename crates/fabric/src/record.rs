@@ -8,6 +8,7 @@ mod fault;
 mod frame;
 mod isolation;
 mod job;
+mod plain;
 mod put;
 mod rank;
 mod throttle;

@@ -15,7 +15,7 @@ pub use course::Course;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use backwater_engine::{Engine, Kind, Limits, Place, Post, Stop};
+use backwater_engine::{Alone, Engine, Kind, Limits, Place, Plain, Post, Processes, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_traffic::trace::{Finishes, Step};
@@ -118,18 +118,24 @@ impl Simulation {
     }
 
     /// The same in windows that are at least `parts` times as short as they may be: nothing that can be observed depends on that.
-    pub fn in_windows(mut spec: Spec, kind: Kind, parts: u64) -> Self {
+    pub fn in_windows(spec: Spec, kind: Kind, parts: u64) -> Self {
+        Self::among(Arc::new(Alone), spec, kind, parts)
+    }
+
+    /// The same shared by processes, of which each builds the nodes that it runs. All have the same `spec`, and call the same in the
+    /// same order; the records are handed over in the first one.
+    pub fn among(processes: Arc<dyn Processes>, mut spec: Spec, kind: Kind, parts: u64) -> Self {
         let flows = std::mem::take(&mut spec.flows);
         let user = std::mem::take(&mut spec.user);
         let mut world = World::new(&spec, flows, user);
         world.taps = taps(&spec.network, &spec.probe.frames, &world);
         world.faults = Faults::new(&spec, &world);
-        let count = spec.network.nodes().len() as u32;
         let ends = HostFlows::new(&spec, &world.flows);
-        let nodes: Vec<FabricNode> = (0..count).map(|node| build(node, &spec, &ends, &world)).collect();
+        if processes.count() > 1 {
+            world.repeated.unknown();
+        }
         let ended = spec.steps.iter().filter(|step| step.ends() != Finishes::Nothing).count();
-        let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
-        let network = spec.network;
+        let network = &spec.network;
         let delays = || network.links().iter().map(|link| link.delay);
         let lookahead = delays().min().expect("a network has links");
         let biggest = Bytes::new(u64::from(world.payload) + u64::from(world.header));
@@ -142,7 +148,10 @@ impl Simulation {
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
-        let engine = Engine::new(kind, nodes, &groups(&network), width, reach).with_grid(grid);
+        let build = |node| build(node, &spec, &ends, &world);
+        let engine = Engine::among(processes, kind, build, &groups(network), width, reach).with_grid(grid);
+        let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
+        let network = spec.network;
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.grid().as_ps());
         let settled = deadlock::lasting(reach, &world).as_ps();
@@ -192,12 +201,13 @@ impl Simulation {
                 look: control.looks.map(Looks::wanted),
             };
             let stop = self.engine.run(&self.world, &limits);
-            if let Some(fault) = self.user_fault() {
-                return Err(Violation::User(fault));
-            }
+            self.look_for_user_fault()?;
             match stop {
                 Stop::Paused => break,
-                Stop::Look => control.looks.into_iter().for_each(|looks| looks.answer(self.look())),
+                Stop::Look => {
+                    let look = self.look();
+                    control.looks.into_iter().for_each(|looks| looks.answer(look.clone()));
+                }
                 _ => {
                     course.end = self.looks_up(stop, course)?;
                     if course.end.is_none() {
@@ -290,6 +300,11 @@ impl Simulation {
             self.engine.each_node(|_, node| node.close_crowds(now, world));
         }
         self.engine.each_node(|_, node| batch.take_from(node.ports_mut().records_mut()));
+        if self.engine.processes().count() > 1 {
+            for mut records in self.engine.processes().gather_at_first(vec![std::mem::take(batch)]) {
+                batch.take_from(&mut records);
+            }
+        }
         batch.sort();
         self.alone_of_messages(&mut batch.dependencies, &mut course.alone);
         sink(batch).map_err(Violation::Sink)?;
@@ -297,16 +312,71 @@ impl Simulation {
         Ok(())
     }
 
-    /// The first call of a function of the user's that failed.
-    fn user_fault(&self) -> Option<UserFault> {
-        self.world.user.first_fault(|| {
+    /// The first call of a function of the user's that failed, in all processes.
+    fn look_for_user_fault(&self) -> Result<(), Violation> {
+        if self.world.user.stop().is_none() {
+            return Ok(());
+        }
+        let fault = self.world.user.first_fault(|| {
             self.engine.nodes().into_iter().flat_map(|node| -> Box<dyn Iterator<Item = &UserFault>> {
                 match node {
                     FabricNode::Host(host) => Box::new(host.user_faults()),
                     FabricNode::Switch(switch) => Box::new(switch.user_fault().into_iter()),
                 }
             })
+        });
+        self.tell_first(fault.map(|fault| (fault.order(), fault)), Violation::User)
+    }
+
+    /// What is broken in several processes is told by the one in which it is the first in order.
+    fn tell_first<K: Plain + Ord, T>(
+        &self,
+        own: Option<(K, T)>,
+        violation: impl FnOnce(T) -> Violation,
+    ) -> Result<(), Violation> {
+        let processes = self.engine.processes();
+        let (key, broken) = own.unzip();
+        let ranked = key.map(|key| (key, processes.rank()));
+        let all = processes.gather(ranked.into_iter().collect());
+        let Some((_, first)) = all.into_iter().min() else { return Ok(()) };
+        Err(broken.filter(|_| first == processes.rank()).map_or(Violation::Elsewhere, violation))
+    }
+
+    /// What all processes have of it, in order: each thing is known by one of them.
+    fn gather<T: Plain, K: Ord>(&self, own: Vec<T>, order: impl FnMut(&T) -> K) -> Vec<T> {
+        let mut all = self.engine.processes().gather(own);
+        if self.engine.processes().count() > 1 {
+            all.sort_by_key(order);
+        }
+        all
+    }
+
+    /// The host of this number, if it is one of this process.
+    fn host(&self, index: u32) -> Option<&Host> {
+        match self.engine.node(self.network.hosts()[index as usize])? {
+            FabricNode::Host(host) => Some(host),
+            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+        }
+    }
+
+    /// The hosts of this process.
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.engine.nodes().into_iter().filter_map(|node| match node {
+            FabricNode::Host(host) => Some(&**host),
+            FabricNode::Switch(_) => None,
         })
+    }
+
+    /// The processes that share the nodes.
+    pub fn processes(&self) -> &dyn Processes {
+        self.engine.processes()
+    }
+
+    /// Bytes of this process for its ports, packets under way and queued at their worst; and its nodes.
+    pub fn own_memory(&self) -> (u64, u64) {
+        let nodes = self.engine.nodes();
+        let each = |node: &&FabricNode| (node.state_bytes() + node.slots().1) as u64;
+        (nodes.iter().map(each).sum::<u64>() + self.engine.stats().message_bytes as u64, nodes.len() as u64)
     }
 
     /// The time reached: nothing at this instant or after it has happened.
@@ -321,8 +391,16 @@ impl Simulation {
 
     fn totals(&self, end: End) -> Totals {
         let stats = self.engine.stats();
-        let nodes = self.engine.nodes();
-        let ports: u64 = nodes.iter().map(|node| u64::from(node.ports().count())).sum();
+        let mut own = [0, 0, 0, stats.message_bytes as u64];
+        for node in self.engine.nodes() {
+            let (packets, bytes) = node.slots();
+            let of_node =
+                [node.ports().count().into(), node.state_bytes() as u64, packets as u64, bytes as u64];
+            own = std::array::from_fn(|at| own[at] + of_node[at]);
+        }
+        let all: Vec<[u64; 4]> = self.engine.processes().gather(vec![own]);
+        let [ports, state, packets, packet_bytes] =
+            std::array::from_fn(|at| all.iter().map(|own| own[at]).sum());
         Totals {
             end,
             now: self.engine.now(),
@@ -332,21 +410,22 @@ impl Simulation {
             windows: stats.windows,
             shared: stats.shared,
             window: stats.window,
-            port_bytes: nodes.iter().map(|node| node.state_bytes() as u64).sum::<u64>() / ports,
-            packets: nodes.iter().map(|node| node.slots().0 as u64).sum(),
-            packet_bytes: nodes.iter().map(|node| node.slots().1 as u64).sum::<u64>()
-                + stats.message_bytes as u64,
+            port_bytes: state / ports,
+            packets,
+            packet_bytes,
         }
     }
 
     pub(crate) fn packet_hops(&self) -> u64 {
-        self.engine.nodes().iter().map(|node| node.ports().packet_hops()).sum()
+        let own = self.engine.nodes().iter().map(|node| node.ports().packet_hops()).sum();
+        self.engine.processes().sum(own)
     }
 
     /// After how much simulated time the run looks up: soon enough that no more samples than a batch are owed by
     /// then. A whole number of windows.
     fn stretch(&self) -> u64 {
-        let observed: u64 = self.engine.nodes().iter().map(|node| node.observed(&self.world)).sum();
+        let own = self.engine.nodes().iter().map(|node| node.observed(&self.world)).sum();
+        let observed = self.engine.processes().sum(own);
         if observed == 0 {
             return self.stall;
         }
@@ -388,28 +467,33 @@ impl Simulation {
         let breach = nodes
             .iter()
             .filter_map(|node| node.ports().breach())
-            .min_by_key(|breach| (breach.time, breach.node))
-            .expect("a node that fails keeps the reason");
-        if let (What::Stuck, Err(stuck)) = (&breach.what, self.look_for_stuck(Time::from_ps(breach.time))) {
+            .min_by_key(|breach| (breach.time, breach.node));
+        let key = breach.map(|breach| (breach.time, breach.node, breach.what == What::Stuck));
+        let first = self.gather(key.into_iter().collect(), |key| *key).into_iter().next();
+        let (time, node, is_stuck) = first.expect("a node that fails keeps the reason");
+        if let (true, Err(stuck)) = (is_stuck, self.look_for_stuck(Time::from_ps(time))) {
             return stuck;
         }
-        explain(breach, &self.network, &self.world, nodes[breach.node as usize])
+        match (breach.filter(|breach| breach.node == node), self.engine.node(node)) {
+            (Some(breach), Some(node)) => explain(breach, &self.network, &self.world, node),
+            _ => Violation::Elsewhere,
+        }
     }
 
     fn audit(&self) -> Result<(), Violation> {
-        let (nodes, time) = (self.engine.nodes(), self.engine.now());
-        let wrong = books::check(&nodes, &self.engine.messages(), &self.network, &self.world);
-        if !wrong.is_empty() {
-            return Err(Violation::PacketsMissing { time, wrong });
-        }
-        for (number, node) in nodes.into_iter().enumerate() {
-            audit::check(node, &self.world).map_err(|what| Violation::Audit {
-                time,
-                node: self.network.nodes()[number].name.clone(),
-                what,
-            })?;
-        }
-        Ok(())
+        let time = self.engine.now();
+        let wrong = books::check(&self.engine, &self.network, &self.world);
+        let first = wrong.first().map(|_| (self.engine.processes().rank(), wrong.clone()));
+        self.tell_first(first, |wrong| Violation::PacketsMissing { time, wrong })?;
+        let nodes = self.engine.nodes();
+        let wrong = nodes
+            .into_iter()
+            .find_map(|node| audit::check(node, &self.world).err().map(|what| (node.ports().node(), what)));
+        self.tell_first(wrong.map(|(node, what)| (node, (node, what))), |(node, what)| Violation::Audit {
+            time,
+            node: self.network.name(node).to_owned(),
+            what,
+        })
     }
 
     /// For tests of the books: a data packet on a wire is gone as if it had never been sent. False if there is none.

@@ -58,7 +58,7 @@ impl UserFault {
     }
 
     /// The order in which faults of a window are reported.
-    fn order(&self) -> (Time, u8, u32, u16) {
+    pub(crate) fn order(&self) -> (Time, u8, u32, u16) {
         match self {
             Self::Controller { flow, .. } => (self.time(), 0, *flow, 0),
             Self::Detector { node, port, .. } => (self.time(), 1, *node, *port),

@@ -294,6 +294,9 @@ pub enum Violation {
     /// The sink of the records failed.
     #[error("writing results failed: {0}")]
     Sink(String),
+    /// Another process of the run tells what is broken.
+    #[error("another process tells what is broken")]
+    Elsewhere,
 }
 
 impl Violation {
@@ -315,7 +318,8 @@ impl Violation {
             Self::Throttled { .. } => Code::Throttled,
             Self::TooLong { .. } => Code::TooLong,
             Self::PacketsMissing { .. } => Code::PacketsMissing,
-            Self::Audit { .. } => Code::Audit,
+            // Nobody is shown the code of what another process tells.
+            Self::Audit { .. } | Self::Elsewhere => Code::Audit,
             Self::User(_) => Code::UserFunction,
             Self::Sink(_) => Code::Results,
         }
@@ -336,6 +340,8 @@ pub struct Stuck {
     /// Flows to this host that have not finished.
     pub unfinished: u64,
 }
+
+backwater_engine::plain! { Stuck { host, packets, held, flows, unfinished } }
 
 /// So many of a list are named.
 const NAMED: usize = 16;

@@ -10,9 +10,11 @@
 //! in was sent on, dropped, or waits.
 use std::fmt;
 
+use backwater_engine::Engine;
 use backwater_topology::{Network, Port};
 
 use crate::link::ports::{Ports, Queue};
+use crate::nic::host::Host;
 use crate::node::FabricNode;
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
@@ -120,35 +122,45 @@ impl fmt::Display for Book {
     }
 }
 
-/// The books that do not balance. `on_wires` are the frames that have not arrived, each with the node that it goes to.
-pub(crate) fn check(
-    nodes: &[&FabricNode],
-    on_wires: &[(u32, Packet)],
-    network: &Network,
-    world: &World,
-) -> Vec<(Account, Book)> {
-    let mut wrong = links(nodes, on_wires, network, world);
-    wrong.extend(flows(nodes, on_wires, network, world));
+/// The books of this process that do not balance.
+pub(crate) fn check(engine: &Engine<FabricNode>, network: &Network, world: &World) -> Vec<(Account, Book)> {
+    let on_wires = engine.messages();
+    let mut wrong = links(engine, &on_wires, network, world);
+    wrong.extend(flows(engine, &on_wires, network, world));
     wrong
 }
 
+/// `on_wires` are the frames that have not arrived, each with the node that it goes to.
 fn links(
-    nodes: &[&FabricNode],
+    engine: &Engine<FabricNode>,
     on_wires: &[(u32, Packet)],
     network: &Network,
     world: &World,
 ) -> Vec<(Account, Book)> {
-    let put_on = |link: &Port| put_on(nodes[link.peer as usize].ports(), link.peer_port);
+    // By the port that puts them on its link.
+    let mut sent = vec![0_u64; network.port_count()];
+    let of = |node: &FabricNode| {
+        let (ports, number) = (node.ports(), node.ports().node());
+        (0..ports.count())
+            .map(move |port| (network.port_id(number, port), put_on(ports, port)))
+            .collect::<Vec<_>>()
+    };
+    let own = engine.nodes().into_iter().flat_map(of).filter(|(_, packets)| *packets > 0).collect();
+    for (port, packets) in engine.processes().gather(own) {
+        sent[port as usize] = packets;
+    }
+    let put_on = |link: &Port| sent[network.port_id(link.peer, link.peer_port) as usize];
     // By the port at which a link ends.
     let mut under_way = vec![0_u64; network.port_count()];
     for (node, packet) in on_wires.iter().filter(|(_, packet)| !packet.is_flow_control()) {
         under_way[network.port_id(*node, packet.port) as usize] += 1;
     }
-    let mut under_way = &under_way[..];
     let mut wrong = Vec::new();
-    for (number, node) in (0..).zip(nodes) {
-        let (ports, links) = (node.ports(), network.ports(number));
-        let on_links = under_way.split_off(..links.len()).expect("each port has a count");
+    for node in engine.nodes() {
+        let (ports, number) = (node.ports(), node.ports().node());
+        let links = network.ports(number);
+        let Some(first) = (!links.is_empty()).then(|| network.port_id(number, 0) as usize) else { continue };
+        let on_links = &under_way[first..first + links.len()];
         let by_port = world.loses_before(number);
         // Nearly always the sums agree, and nothing is to be told of single links.
         let sent: u64 = links.iter().map(put_on).sum();
@@ -206,11 +218,12 @@ fn put_on(ports: &Ports, port: u16) -> u64 {
 }
 
 fn flows(
-    nodes: &[&FabricNode],
+    engine: &Engine<FabricNode>,
     on_wires: &[(u32, Packet)],
     network: &Network,
     world: &World,
 ) -> Vec<(Account, Book)> {
+    let (nodes, processes) = (engine.nodes(), engine.processes());
     let (mut under_way, mut lost) = (vec![0_u32; world.flows.len()], vec![0_u32; world.flows.len()]);
     let on_wires = on_wires.iter().map(|(_, packet)| packet);
     let kept =
@@ -221,23 +234,50 @@ fn flows(
     for packet in on_wires.chain(kept).chain(waiting).chain(&crossing).filter(|packet| packet.is_data()) {
         under_way[packet.flow as usize] += 1;
     }
-    let all_lost = || nodes.iter().flat_map(|node| node.ports().lost_of_flows());
-    for (flow, _, packets) in all_lost() {
-        lost[flow as usize] += packets;
+    if processes.count() > 1 {
+        let own = (0_u32..).zip(&under_way).filter(|(_, packets)| **packets > 0);
+        let all = processes.gather(own.map(|(flow, packets)| (flow, *packets)).collect());
+        under_way.fill(0);
+        for (flow, packets) in all {
+            under_way[flow as usize] += packets;
+        }
     }
-    let host = |index: u32| match nodes[network.hosts()[index as usize] as usize] {
-        FabricNode::Host(host) => &**host,
+    let all_lost: Vec<(u32, Option<DropReason>, u32)> =
+        processes.gather(nodes.iter().flat_map(|node| node.ports().lost_of_flows()).collect());
+    for (flow, _, packets) in &all_lost {
+        lost[*flow as usize] += packets;
+    }
+    let host = |index: u32| match engine.node(network.hosts()[index as usize])? {
+        FabricNode::Host(host) => Some(&**host),
         FabricNode::Switch(_) => unreachable!("hosts are hosts"),
     };
-    let mut wrong = Vec::new();
-    for (index, flow) in (0..).zip(&world.flows) {
-        let (source, destination, slot) =
-            (host(flow.src), host(flow.dst), world.receiver_slot[index as usize]);
+    // Delivered, those that came twice, and those that were refused: what the source of a flow in another process does not know.
+    let came = |index: u32, destination: &Host| {
+        let slot = world.receiver_slot[index as usize];
         let receiver = &destination.receivers()[slot as usize];
-        let (twice, refused) = (destination.duplicates(slot), receiver.refused());
+        (receiver.packets(), destination.duplicates(slot), receiver.refused())
+    };
+    let flows = || (0_u32..).zip(&world.flows);
+    let elsewhere = flows().filter(|(_, flow)| host(flow.src).is_none());
+    let elsewhere = elsewhere.filter_map(|(index, flow)| Some((index, came(index, host(flow.dst)?))));
+    let mut elsewhere: Vec<(u32, (u32, u32, u32))> = processes.gather(elsewhere.collect());
+    elsewhere.sort_unstable_by_key(|(index, _)| *index);
+    let known = |index: u32, destination: u32| {
+        host(destination).map_or_else(
+            || {
+                let at = elsewhere.binary_search_by_key(&index, |(index, _)| *index);
+                elsewhere[at.expect("each host is in a process")].1
+            },
+            |destination| came(index, destination),
+        )
+    };
+    let mut wrong = Vec::new();
+    for (index, flow) in flows() {
+        let Some(source) = host(flow.src) else { continue };
+        let (delivered, twice, refused) = known(index, flow.dst);
         let mut book = Book {
             sent: u64::from(source.sender(world.sender_slot[index as usize]).all_sent()),
-            delivered: u64::from(receiver.packets()),
+            delivered: u64::from(delivered),
             duplicates: u64::from(twice) + u64::from(lost[index as usize]),
             dropped: Vec::new(),
             under_way: u64::from(under_way[index as usize]) + u64::from(refused),
@@ -251,10 +291,10 @@ fn flows(
         if refused > 0 {
             book.drop(DropReason::NotTaken, u64::from(refused));
         }
-        for (_, reason, packets) in all_lost().filter(|(flow, ..)| *flow == index) {
+        for (_, reason, packets) in all_lost.iter().filter(|(flow, ..)| *flow == index) {
             match reason {
-                Some(reason) => book.drop(reason, u64::from(packets)),
-                None => book.duplicates += u64::from(packets),
+                Some(reason) => book.drop(*reason, u64::from(*packets)),
+                None => book.duplicates += u64::from(*packets),
             }
         }
         let name = |index: u32| network.nodes()[network.hosts()[index as usize] as usize].name.clone();

@@ -6,6 +6,7 @@
 //! gate again.
 use std::collections::{BTreeMap, BTreeSet};
 
+use backwater_engine::Engine;
 use backwater_topology::Network;
 use backwater_units::Span;
 
@@ -48,19 +49,30 @@ impl Circle {
     }
 }
 
-/// Looks for a circle among the gates that have been closed since `before` or longer.
-pub(crate) fn find(nodes: &[&FabricNode], network: &Network, world: &World, before: u64) -> Option<Circle> {
-    let mut waits: BTreeMap<Gated, Vec<Gated>> = BTreeMap::new();
-    for node in nodes {
-        let own = node.ports();
+/// Looks for a circle among the gates that have been closed since `before` or longer, in all processes.
+pub(crate) fn find(
+    engine: &Engine<FabricNode>,
+    network: &Network,
+    world: &World,
+    before: u64,
+) -> Option<Circle> {
+    // Each closed gate with the ingress port that it waits for, and the sizes of what may be the next to pass it.
+    let mut closed: Vec<(Gated, (u32, u16), Vec<u16>)> = Vec::new();
+    for node in engine.nodes() {
         for wait in node.waits().into_iter().filter(|wait| wait.since <= before) {
-            let (below, scope) = (nodes[wait.node as usize], wait.scope);
-            let waiting = node.first_sizes(wait.port, scope.class);
-            if !below.ports().has_room(wait.ingress, scope.class, waiting) {
-                waits.insert((own.node(), wait.port, scope), below.waits_for(wait.ingress, scope, world));
-            }
+            let sizes = node.first_sizes(wait.port, wait.scope.class).collect();
+            closed.push(((node.ports().node(), wait.port, wait.scope), (wait.node, wait.ingress), sizes));
         }
     }
+    // Whether there is room, and what that waits for, the node at the other end knows.
+    let mut blocked: Vec<(Gated, Vec<Gated>)> = Vec::new();
+    for (gated, (node, ingress), sizes) in engine.processes().gather(closed) {
+        let (Some(below), scope) = (engine.node(node), gated.2) else { continue };
+        if !below.ports().has_room(ingress, scope.class, sizes.into_iter()) {
+            blocked.push((gated, below.waits_for(ingress, scope, world)));
+        }
+    }
+    let mut waits: BTreeMap<Gated, Vec<Gated>> = engine.processes().gather(blocked).into_iter().collect();
     // What is left when everything that may still move has been taken out.
     loop {
         let count = waits.len();
@@ -71,7 +83,7 @@ pub(crate) fn find(nodes: &[&FabricNode], network: &Network, world: &World, befo
         }
     }
     let first = *waits.keys().next()?;
-    Some(describe(&circle(&waits, first), nodes, network, world))
+    Some(describe(&circle(&waits, first), engine, network, world))
 }
 
 /// Follows the waits from `start` until one comes up again.
@@ -86,14 +98,15 @@ fn circle(waits: &BTreeMap<Gated, Vec<Gated>>, start: Gated) -> Vec<Gated> {
     }
 }
 
-fn describe(circle: &[Gated], nodes: &[&FabricNode], network: &Network, world: &World) -> Circle {
+fn describe(circle: &[Gated], engine: &Engine<FabricNode>, network: &Network, world: &World) -> Circle {
     let mut flows = BTreeSet::new();
     for &(node, port, scope) in circle {
-        if let FabricNode::Switch(switch) = nodes[node as usize] {
+        if let Some(FabricNode::Switch(switch)) = engine.node(node) {
             let data = switch.waiting(switch.ports().at(port, scope.class)).filter(|packet| packet.is_data());
             flows.extend(data.map(|packet| packet.flow));
         }
     }
+    let flows: BTreeSet<u32> = engine.processes().gather(flows.into_iter().collect()).into_iter().collect();
     let host = |index: u32| network.name(network.hosts()[index as usize]).to_owned();
     let ends = |flow: u32| {
         let ends = &world.flows[flow as usize];

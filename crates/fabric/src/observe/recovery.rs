@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use backwater_engine::Engine;
+
 use crate::link::drops::LostLast;
+use crate::link::ports::Ports;
 use crate::node::FabricNode;
 use crate::observe::source_delay::SourceDelay;
 
@@ -51,6 +54,11 @@ impl Repeated {
     /// Of so many flows.
     pub(crate) fn new(flows: usize) -> Self {
         Self((0..flows).map(|_| AtomicBool::new(false)).collect())
+    }
+
+    /// Where other processes have sources, nobody knows what these note: it may have been of all.
+    pub(crate) fn unknown(&self) {
+        self.0.iter().for_each(|flow| flow.store(true, Relaxed));
     }
 
     /// There are flows besides.
@@ -129,12 +137,14 @@ impl Recovery {
 }
 
 /// The copies of last packets that were lost, by flow, in the order of time.
-pub(crate) fn lost(nodes: &[&FabricNode]) -> BTreeMap<u32, Vec<Lost>> {
+pub(crate) fn lost(engine: &Engine<FabricNode>) -> BTreeMap<u32, Vec<Lost>> {
     let mut all: BTreeMap<u32, Vec<Lost>> = BTreeMap::new();
-    for ports in nodes.iter().map(|node| node.ports()) {
-        for lost in ports.lost_last() {
-            all.entry(lost.flow).or_default().push((ports.node(), *lost));
-        }
+    let of = |ports: &Ports| ports.lost_last().iter().map(|lost| (ports.node(), *lost)).collect::<Vec<_>>();
+    let mut lost: Vec<Lost> =
+        engine.processes().gather(engine.nodes().iter().flat_map(|node| of(node.ports())).collect());
+    lost.sort_by_key(|(node, _)| *node);
+    for (node, lost) in lost {
+        all.entry(lost.flow).or_default().push((node, lost));
     }
     for of in all.values_mut() {
         of.sort_by_key(|(_, lost)| lost.at);

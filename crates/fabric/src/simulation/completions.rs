@@ -2,7 +2,7 @@
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Time};
 
-use crate::node::FabricNode;
+use crate::nic::host::Host;
 use crate::simulation::Simulation;
 
 /// A flow that has ended.
@@ -60,31 +60,39 @@ impl Simulation {
     /// The flows that have ended since the last call, in the order in which they did; those that were given up come last.
     pub fn completions(&self, since: &mut Completions) -> Vec<Completion> {
         since.open(&self.world.flows, self.engine.now());
-        let nodes = self.engine.nodes();
-        let host = |index: u32| match nodes[self.network.hosts()[index as usize] as usize] {
-            FabricNode::Host(host) => &**host,
-            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+        // What ends a flow its destination knows or, if it was given up, its source; when it began its source.
+        let failed =
+            |host: &Host, index: u32| host.sender(self.world.sender_slot[index as usize]).losses().failed;
+        let receiver = |host: &'_ Host, index: u32| {
+            let receiver = &host.receivers()[self.world.receiver_slot[index as usize] as usize];
+            (Some(receiver.finish()).filter(|finish| *finish < u64::MAX), Bytes::new(receiver.received()))
         };
-        let mut ended = Vec::new();
-        since.open.retain(|&index| {
-            let flow = &self.world.flows[index as usize];
-            let receiver = &host(flow.dst).receivers()[self.world.receiver_slot[index as usize] as usize];
-            let (source, slot) = (host(flow.src), self.world.sender_slot[index as usize]);
-            let finish = Some(receiver.finish()).filter(|finish| *finish < u64::MAX);
-            let is_open = finish.is_none() && !source.sender(slot).losses().failed;
-            if !is_open {
-                ended.push(Completion {
-                    flow: index,
-                    group: flow.group,
-                    src: flow.src,
-                    dst: flow.dst,
-                    size: Bytes::new(receiver.received()),
-                    start: source.start_of(slot, &self.world),
-                    finish: finish.map(Time::from_ps),
-                });
-            }
-            is_open
-        });
+        let has_ended = |index: &u32| {
+            let flow = &self.world.flows[*index as usize];
+            self.host(flow.dst).is_some_and(|host| receiver(host, *index).0.is_some())
+                || self.host(flow.src).is_some_and(|host| failed(host, *index))
+        };
+        let mut over: Vec<u32> = since.open.iter().copied().filter(has_ended).collect();
+        over = self.engine.processes().gather(over);
+        over.sort_unstable();
+        over.dedup();
+        since.open.retain(|index| over.binary_search(index).is_err());
+        let flow = |index: u32| &self.world.flows[index as usize];
+        let finishes =
+            over.iter().filter_map(|index| Some((*index, receiver(self.host(flow(*index).dst)?, *index))));
+        let finishes = self.gather(finishes.collect(), |(index, _)| *index);
+        let start =
+            |host: &Host, index: u32| host.start_of(self.world.sender_slot[index as usize], &self.world);
+        let starts =
+            over.iter().filter_map(|index| Some((*index, start(self.host(flow(*index).src)?, *index))));
+        let starts = self.gather(starts.collect(), |(index, _)| *index);
+        let each = finishes.into_iter().zip(starts);
+        let mut ended: Vec<Completion> = each
+            .map(|((index, (finish, size)), (_, start))| {
+                let Flow { group, src, dst, .. } = *flow(index);
+                Completion { flow: index, group, src, dst, size, start, finish: finish.map(Time::from_ps) }
+            })
+            .collect();
         ended.sort_by_key(|ended| (ended.finish.unwrap_or(Time::MAX), ended.flow));
         ended
     }

@@ -5,7 +5,7 @@ use backwater_traffic::trace::{Event, Step};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::app::steps::Happened;
-use crate::node::FabricNode;
+use crate::nic::host::Host;
 use crate::record::{Dependency, DependencyRecord};
 use crate::simulation::Simulation;
 use crate::simulation::ideal::Ways;
@@ -53,12 +53,18 @@ impl Simulation {
             at_host[step.host as usize] - 1
         };
         let places: Vec<u32> = self.steps.iter().map(place).collect();
-        let mut records = Vec::with_capacity(PIECE);
-        for number in 0..self.steps.len() {
-            self.depends(number, &places, &mut ways, &mut records);
-            if records.len() >= PIECE {
-                take(&records)?;
-                records.clear();
+        let mut records: Vec<DependencyRecord> = Vec::with_capacity(PIECE);
+        for first in (0..self.steps.len()).step_by(PIECE) {
+            let mut own = Vec::new();
+            for number in first..self.steps.len().min(first + PIECE) {
+                self.depends(number, &places, &mut ways, &mut own);
+            }
+            for record in self.gather(own, |record| record.step) {
+                if records.len() >= PIECE && records.last().is_some_and(|last| last.step != record.step) {
+                    take(&records)?;
+                    records.clear();
+                }
+                records.push(record);
             }
         }
         take(&records)
@@ -74,8 +80,7 @@ impl Simulation {
     ) {
         let (step, place) = (&self.steps[number], places[number]);
         let node = self.network.hosts()[step.host as usize];
-        let FabricNode::Host(host) = &self.engine.nodes()[node as usize] else { return };
-        let Some(steps) = host.steps() else { return };
+        let Some(steps) = self.host(step.host).and_then(Host::steps) else { return };
         let done = steps.carried_out(place);
         let row = |what, time, alone| DependencyRecord {
             step: number as u64,

@@ -18,10 +18,17 @@ impl Simulation {
         let hosts = self.network.hosts();
         let mut slots = Vec::with_capacity(flows.len());
         {
-            let nodes = self.engine.nodes();
-            let ends = |host: u32| match nodes[hosts[host as usize] as usize] {
-                FabricNode::Host(host) => (host.senders().len() as u32, host.receivers().len() as u32),
-                FabricNode::Switch(_) => unreachable!("hosts are hosts"),
+            let mut used: Vec<u32> = flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+            used.sort_unstable();
+            used.dedup();
+            let counts = |index: u32| {
+                let host = self.host(index)?;
+                Some((index, (host.senders().len() as u32, host.receivers().len() as u32)))
+            };
+            let known = self.gather(used.into_iter().filter_map(counts).collect(), |(host, _)| *host);
+            let ends = |host: u32| {
+                let at = known.binary_search_by_key(&host, |(known, _)| *known);
+                known[at.expect("each host is in a process")].1
             };
             let mut more = std::collections::BTreeMap::<u32, (u32, u32)>::new();
             for flow in flows {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use backwater_units::{Bytes, Span, Time};
 
+use crate::nic::host::Host;
 use crate::node::FabricNode;
 use crate::simulation::Simulation;
 
@@ -63,26 +64,29 @@ pub struct PortLook {
     pub held: Span,
 }
 
+backwater_engine::plain! { PortLook { node, port, queue, closed, held } }
+
 impl Simulation {
     /// How the run stands between two stretches.
     pub(crate) fn look(&self) -> Look {
         let now = self.engine.now();
         let nodes = self.engine.nodes();
-        let mut ports: Vec<PortLook> =
-            nodes.iter().flat_map(|node| ports(node, now.as_ps())).filter(is_hot).collect();
-        let hotter = |port: &PortLook| (Reverse((port.queue, port.closed, port.held)), port.node, port.port);
-        if ports.len() > PORTS {
-            ports.select_nth_unstable_by_key(PORTS, hotter);
-            ports.truncate(PORTS);
-        }
-        ports.sort_by_key(hotter);
-        let hosts = nodes.iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some(host),
-            FabricNode::Switch(_) => None,
-        });
-        let arrived = hosts.flat_map(|host| host.receivers()).filter(|flow| flow.finish() != u64::MAX);
-        Look { now, packet_hops: self.packet_hops(), flows_done: arrived.count() as u64, ports }
+        let own = nodes.iter().flat_map(|node| ports(node, now.as_ps())).filter(is_hot).collect();
+        let ports = hottest(self.engine.processes().gather(hottest(own)));
+        let arrived = self.hosts().flat_map(Host::receivers).filter(|flow| flow.finish() != u64::MAX);
+        let flows_done = self.engine.processes().sum(arrived.count() as u64);
+        Look { now, packet_hops: self.packet_hops(), flows_done, ports }
     }
+}
+
+fn hottest(mut ports: Vec<PortLook>) -> Vec<PortLook> {
+    let hotter = |port: &PortLook| (Reverse((port.queue, port.closed, port.held)), port.node, port.port);
+    if ports.len() > PORTS {
+        ports.select_nth_unstable_by_key(PORTS, hotter);
+        ports.truncate(PORTS);
+    }
+    ports.sort_by_key(hotter);
+    ports
 }
 
 fn is_hot(port: &PortLook) -> bool {

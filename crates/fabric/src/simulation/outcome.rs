@@ -1,7 +1,8 @@
 //! What became of each flow and each port, when a run is over.
 use std::convert::Infallible;
 
-use backwater_traffic::{Flow, OWN_CONNECTION};
+use backwater_engine::plain;
+use backwater_traffic::OWN_CONNECTION;
 use backwater_units::{Bytes, Span, Time};
 
 use crate::link::ports::NIC;
@@ -17,6 +18,40 @@ use crate::world::World;
 
 /// Flows per piece of [`Simulation::each_flow`].
 const PIECE: usize = 8 * 1024;
+
+/// What the destination of a flow knows of it.
+struct Came {
+    finish: Time,
+    packets: u32,
+    received: Bytes,
+    ce: u64,
+    ue: u64,
+    refused: u64,
+    duplicates: u64,
+    early: u64,
+    early_most: u64,
+    reorder_wait: Span,
+}
+
+/// What the source of a flow knows of it.
+struct Sent {
+    start: Time,
+    acked: Time,
+    cnps_ce: u64,
+    cnps_ue: u64,
+    resent: u64,
+    nacks: u64,
+    timeouts: u64,
+    failed: bool,
+    /// Behind earlier messages, paced, held, queued.
+    delay: [Span; 4],
+    recovery: Span,
+}
+
+plain! {
+    Came { finish, packets, received, ce, ue, refused, duplicates, early, early_most, reorder_wait }
+    Sent { start, acked, cnps_ce, cnps_ue, resent, nacks, timeouts, failed, delay, recovery }
+}
 
 impl Simulation {
     /// One record per flow, in flow order.
@@ -34,19 +69,28 @@ impl Simulation {
     /// # Errors
     /// The first one of `take`.
     pub fn each_flow<E>(&self, mut take: impl FnMut(&[FlowRecord]) -> Result<(), E>) -> Result<(), E> {
-        let nodes = self.engine.nodes();
-        let host = |index: u32| match nodes[self.network.hosts()[index as usize] as usize] {
-            FabricNode::Host(host) => &**host,
-            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
-        };
         let mut ways = Ways::new(&self.network, &self.world);
-        let lost = recovery::lost(&nodes);
+        let lost = recovery::lost(&self.engine);
         let mut records = Vec::with_capacity(PIECE);
-        for (i, flow) in (0..).zip(&self.world.flows) {
-            let mut record = self.flow_record(i, flow, (host(flow.src), host(flow.dst)), ways.ideal(i, flow));
-            let lost = lost.get(&i).map_or(&[][..], Vec::as_slice);
-            record.recovery = self.recovery(&record, host(flow.src), lost);
-            records.push(record);
+        let count = self.world.flows.len() as u32;
+        for first in (0..count).step_by(PIECE) {
+            let flows = first..count.min(first + PIECE as u32);
+            let flow = |index: u32| &self.world.flows[index as usize];
+            // What came is known at one end, what was sent at the other: they may be in two processes.
+            let came = flows
+                .clone()
+                .filter_map(|index| Some((index, self.came(index, self.host(flow(index).dst)?))));
+            let came = self.gather(came.collect(), |(index, _)| *index);
+            let sent = flows.clone().zip(&came).filter_map(|(index, (_, came))| {
+                let lost = lost.get(&index).map_or(&[][..], Vec::as_slice);
+                Some((index, self.sent(index, self.host(flow(index).src)?, came, lost)))
+            });
+            let sent = self.gather(sent.collect(), |(index, _)| *index);
+            records.clear();
+            let each = came.into_iter().zip(sent);
+            records.extend(each.map(|((index, came), (_, sent))| {
+                self.flow_record(index, &sent, &came, ways.ideal(index, flow(index)))
+            }));
             if records.len() == PIECE {
                 take(&records)?;
                 records.clear();
@@ -55,70 +99,95 @@ impl Simulation {
         take(&records)
     }
 
+    /// What its destination knows of a flow.
+    fn came(&self, index: u32, destination: &Host) -> Came {
+        let at = self.world.receiver_slot[index as usize];
+        let receiver = &destination.receivers()[at as usize];
+        let (reordered, marks) = (destination.reordered(at), receiver.marks());
+        Came {
+            finish: Time::from_ps(receiver.finish()),
+            packets: receiver.packets(),
+            received: Bytes::new(receiver.received()),
+            ce: marks.0.into(),
+            ue: marks.1.into(),
+            refused: receiver.refused().into(),
+            duplicates: destination.duplicates(at).into(),
+            early: reordered.early.into(),
+            early_most: reordered.most.into(),
+            reorder_wait: Span::from_ps(match receiver.finish() {
+                u64::MAX => 0,
+                finish => reordered.last_waited(receiver.packets(), finish),
+            }),
+        }
+    }
+
+    /// What its source knows of a flow of which so much came.
+    fn sent(&self, index: u32, source: &Host, came: &Came, lost: &[recovery::Lost]) -> Sent {
+        let slot = self.world.sender_slot[index as usize];
+        let sender = source.sender(slot);
+        let (cnps, losses) = (sender.cnps(), sender.losses());
+        Sent {
+            start: source.start_of(slot, &self.world),
+            acked: Time::from_ps(sender.acked_at()),
+            cnps_ce: cnps.0.into(),
+            cnps_ue: cnps.1.into(),
+            resent: sender.resent().into(),
+            nacks: losses.nacks.into(),
+            timeouts: losses.timeouts.into(),
+            failed: losses.failed,
+            delay: sender.source_delay().parts().map(Span::from_ps),
+            recovery: self.recovery(index, source, came, lost),
+        }
+    }
+
     /// What a flow spent until the copy of its last packet left that its receiver took.
-    fn recovery(&self, flow: &FlowRecord, source: &Host, lost: &[recovery::Lost]) -> Span {
-        let sender = source.sender(self.world.sender_slot[flow.flow as usize]);
+    fn recovery(&self, index: u32, source: &Host, came: &Came, lost: &[recovery::Lost]) -> Span {
+        let sender = source.sender(self.world.sender_slot[index as usize]);
         let Some(recovery) = sender.recovery() else { return Span::ZERO };
-        let arrived = match flow.finish {
+        let arrived = match came.finish {
             Time::MAX => u64::MAX,
-            finish => finish.as_ps() - flow.reorder_wait.as_ps(),
+            finish => finish.as_ps() - came.reorder_wait.as_ps(),
         };
-        let of = &self.world.flows[flow.flow as usize];
+        let of = &self.world.flows[index as usize];
         let egress = source.ports().egress(NIC);
         let passes = egress.until_known(self.world.last_payload(of) + self.world.header, false);
         Span::from_ps(recovery.until_counted(lost, arrived, (egress.peer(), passes)))
     }
 
-    fn flow_record(
-        &self,
-        index: u32,
-        flow: &Flow,
-        (source, destination): (&Host, &Host),
-        ideal: Ideal,
-    ) -> FlowRecord {
-        let slot = self.world.sender_slot[index as usize];
-        let at = self.world.receiver_slot[index as usize];
-        let receiver = &destination.receivers()[at as usize];
-        let sender = source.sender(slot);
-        let received = Bytes::new(receiver.received());
-        let [behind, paced, held, queued] = sender.source_delay().parts();
-        let reordered = destination.reordered(at);
-        let losses = sender.losses();
-        let (marks, cnps) = (receiver.marks(), sender.cnps());
+    fn flow_record(&self, index: u32, sent: &Sent, came: &Came, ideal: Ideal) -> FlowRecord {
+        let flow = &self.world.flows[index as usize];
+        let [behind, paced, nic_held, nic_queue] = sent.delay;
         FlowRecord {
             flow: index,
             group: flow.group,
             src: self.network.hosts()[flow.src as usize],
             dst: self.network.hosts()[flow.dst as usize],
             priority: flow.priority,
-            size: if receiver.finish() == u64::MAX { flow.size } else { received },
-            start: source.start_of(slot, &self.world),
-            finish: Time::from_ps(receiver.finish()),
-            acked: Time::from_ps(sender.acked_at()),
-            packets: u64::from(receiver.packets()),
-            received,
-            ce_packets: u64::from(marks.0),
-            ue_packets: u64::from(marks.1),
-            cnps_ce: u64::from(cnps.0),
-            cnps_ue: u64::from(cnps.1),
-            resent_packets: u64::from(sender.resent()),
-            dropped_packets: u64::from(receiver.refused()),
-            duplicate_packets: u64::from(destination.duplicates(at)),
-            nacks: u64::from(losses.nacks),
-            timeouts: u64::from(losses.timeouts),
-            failed: losses.failed,
-            early_packets: u64::from(reordered.early),
-            early_most: u64::from(reordered.most),
-            reorder_wait: Span::from_ps(match receiver.finish() {
-                u64::MAX => 0,
-                finish => reordered.last_waited(receiver.packets(), finish),
-            }),
+            size: if came.finish == Time::MAX { flow.size } else { came.received },
+            start: sent.start,
+            finish: came.finish,
+            acked: sent.acked,
+            packets: came.packets.into(),
+            received: came.received,
+            ce_packets: came.ce,
+            ue_packets: came.ue,
+            cnps_ce: sent.cnps_ce,
+            cnps_ue: sent.cnps_ue,
+            resent_packets: sent.resent,
+            dropped_packets: came.refused,
+            duplicate_packets: came.duplicates,
+            nacks: sent.nacks,
+            timeouts: sent.timeouts,
+            failed: sent.failed,
+            early_packets: came.early,
+            early_most: came.early_most,
+            reorder_wait: came.reorder_wait,
             connection: Some(flow.connection).filter(|number| *number != OWN_CONNECTION),
-            behind: Span::from_ps(behind),
-            paced: Span::from_ps(paced),
-            nic_held: Span::from_ps(held),
-            nic_queue: Span::from_ps(queued),
-            recovery: Span::ZERO,
+            behind,
+            paced,
+            nic_held,
+            nic_queue,
+            recovery: sent.recovery,
             ideal_fct: ideal.fct,
             ideal_wait: ideal.wait,
             analytic_fct: ideal.analytic,
@@ -128,15 +197,10 @@ impl Simulation {
     /// One record per rank, in their order.
     pub fn ranks(&self) -> Vec<RankRecord> {
         let now = self.engine.now().as_ps();
-        let mut records = Vec::new();
-        for node in self.engine.nodes() {
-            if let FabricNode::Host(host) = node
-                && let Some(ranks) = host.ranks()
-            {
-                records.extend(ranks.outcome(host.ports().node(), now, &self.world));
-            }
-        }
-        records.sort_by_key(|record| record.rank);
+        let with_ranks = self.hosts().filter_map(|host| Some((host.ports().node(), host.ranks()?)));
+        let own = with_ranks.flat_map(|(node, ranks)| ranks.outcome(node, now, &self.world)).collect();
+        let mut records = self.engine.processes().gather(own);
+        records.sort_by_key(|record: &RankRecord| record.rank);
         records
     }
 
@@ -144,9 +208,9 @@ impl Simulation {
     pub fn switches(&self) -> Vec<SwitchRecord> {
         let nodes = self.engine.nodes();
         let switches = nodes.iter().filter(|node| matches!(node, FabricNode::Switch(_)));
-        switches
-            .map(|node| node.ports().isolation_counts().record(node.ports().node(), self.world.slots))
-            .collect()
+        let records = switches
+            .map(|node| node.ports().isolation_counts().record(node.ports().node(), self.world.slots));
+        self.gather(records.collect(), |record| record.node)
     }
 
     /// One record per egress port of a switch and priority in use: what head-of-line blocking cost it.
@@ -167,17 +231,19 @@ impl Simulation {
                 });
             }
         }
-        records
+        self.gather(records, |record| record.node)
     }
 
     /// One record per port, priority and reason for which something was dropped there.
     pub fn drop_counts(&self) -> Vec<DropCount> {
-        self.engine.nodes().iter().flat_map(|node| node.ports().drop_counts(&self.world)).collect()
+        let counts = self.engine.nodes().into_iter().flat_map(|node| node.ports().drop_counts(&self.world));
+        self.gather(counts.collect(), |count| count.node)
     }
 
     /// One record per fault and port: what it lost there.
     pub fn fault_costs(&self) -> Vec<FaultRecord> {
-        self.engine.nodes().iter().flat_map(|node| node.ports().fault_costs(&self.world)).collect()
+        let costs = self.engine.nodes().into_iter().flat_map(|node| node.ports().fault_costs(&self.world));
+        self.gather(costs.collect(), |cost| cost.node)
     }
 
     /// One record per node, port and priority in use.
@@ -192,7 +258,7 @@ impl Simulation {
                 }
             }
         }
-        records
+        self.gather(records, |record| record.node)
     }
 }
 

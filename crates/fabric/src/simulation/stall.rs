@@ -44,7 +44,7 @@ impl Simulation {
         let before = std::mem::replace(hops, self.packet_hops());
         let drains = || self.endpoints().any(|(_, endpoint)| endpoint.moves());
         let throttles = || self.throttles().any(|(_, throttle)| throttle.moves());
-        if *hops != before || drains() || throttles() {
+        if *hops != before || self.any(drains() || throttles()) {
             return Ok(());
         }
         if !self.paused_ports().is_empty() {
@@ -66,7 +66,22 @@ impl Simulation {
                 waits |= host.has_next(now, world);
             }
         });
-        waits
+        self.any(waits)
+    }
+
+    /// Whether it is true in one of the processes.
+    fn any(&self, own: bool) -> bool {
+        self.engine.processes().any(own)
+    }
+
+    /// The sum over all processes.
+    fn sum(&self, own: usize) -> u64 {
+        self.engine.processes().sum(own as u64)
+    }
+
+    /// What is told of nodes, in their order, in all processes.
+    fn told(&self, own: impl Iterator<Item = (u32, String)>) -> Vec<String> {
+        self.gather(own.collect(), |(node, _)| *node).into_iter().map(|(_, words)| words).collect()
     }
 
     /// The throttles of hosts, with their hosts.
@@ -81,9 +96,10 @@ impl Simulation {
     pub(crate) fn look_for_throttled(&self, now: u64) -> Result<(), Violation> {
         let stopped = self.throttles().filter_map(|(host, throttle)| {
             let (used, capacity) = throttle.stopped()?;
-            Some(format!("{} ({used} of {capacity} credits in use)", self.network.name(host.ports().node())))
+            let node = host.ports().node();
+            Some((node, format!("{} ({used} of {capacity} credits in use)", self.network.name(node))))
         });
-        let hosts: Vec<String> = stopped.collect();
+        let hosts = self.told(stopped);
         if hosts.is_empty() {
             return Ok(());
         }
@@ -94,10 +110,14 @@ impl Simulation {
     /// others sent to them is under way. What goes on for ever may go on beside it.
     pub(crate) fn look_for_waiting(&self, quiet: &mut Quiet) -> Result<(), Violation> {
         let now = self.engine.now().as_ps();
-        let executed = self.host_ranks().map(|ranks| ranks.executed(&self.world)).sum();
-        let waits = self.host_ranks().any(|ranks| ranks.waits(&self.world));
+        if self.world.programs.ranks.is_empty() {
+            return Ok(());
+        }
+        let processes = self.engine.processes();
+        let executed = processes.sum(self.host_ranks().map(|ranks| ranks.executed(&self.world)).sum());
+        let waits = self.any(self.host_ranks().any(|ranks| ranks.waits(&self.world)));
         let failed = self.failed() > 0;
-        let busy = self.host_ranks().any(|ranks| ranks.is_busy(failed, &self.world));
+        let busy = self.any(self.host_ranks().any(|ranks| ranks.is_busy(failed, &self.world)));
         if executed != quiet.executed || !waits || busy || self.messages_under_way() {
             *quiet = Quiet { executed, since: now };
         }
@@ -106,20 +126,22 @@ impl Simulation {
 
     /// Whether a queue pair with a rank at one end whose program ends has something to send, or under way.
     fn messages_under_way(&self) -> bool {
-        let ranks = &self.world.programs.ranks;
-        let nodes = self.engine.nodes();
-        let host = |index: u32| match nodes[self.world.hosts[index as usize] as usize] {
-            FabricNode::Host(host) => host,
-            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
-        };
-        self.world.programs.channels.iter().any(|channel| {
+        let (ranks, channels) = (&self.world.programs.ranks, &self.world.programs.channels);
+        let received = (0_u32..).zip(channels).filter_map(|(number, channel)| {
+            let target = self.host(self.world.flows[channel.flow as usize].dst)?;
+            let slot = self.world.receiver_slot[channel.flow as usize];
+            Some((number, target.receivers()[slot as usize].packets()))
+        });
+        let received = self.gather(received.collect(), |(number, _)| *number);
+        let has_some = channels.iter().zip(received).any(|(channel, (_, received))| {
             let ends = [channel.from, channel.to].map(|rank| !ranks[rank as usize].is_endless());
-            let flow = channel.flow as usize;
-            let (source, target) = (self.world.flows[flow].src, self.world.flows[flow].dst);
-            let received = host(target).receivers()[self.world.receiver_slot[flow] as usize].packets();
-            let sender = host(source).sender(self.world.sender_slot[flow]);
-            ends.contains(&true) && !sender.has_arrived(received)
-        })
+            let source = self.host(self.world.flows[channel.flow as usize].src);
+            ends.contains(&true)
+                && source.is_some_and(|source| {
+                    !source.sender(self.world.sender_slot[channel.flow as usize]).has_arrived(received)
+                })
+        });
+        self.any(has_some)
     }
 
     /// The ranks of the hosts that have some.
@@ -130,32 +152,28 @@ impl Simulation {
         })
     }
 
-    pub(crate) fn unfinished_ranks(&self) -> usize {
-        self.host_ranks().map(Ranks::unfinished).sum()
+    pub(crate) fn unfinished_ranks(&self) -> u64 {
+        self.sum(self.host_ranks().map(Ranks::unfinished).sum())
     }
 
     pub(crate) fn ranks_wait(&self, endless: bool) -> Violation {
-        let mut waiting: Vec<(u32, String)> =
-            self.host_ranks().flat_map(|ranks| ranks.waiting(endless, &self.network, &self.world)).collect();
+        let own = self.host_ranks().flat_map(|ranks| ranks.waiting(endless, &self.network, &self.world));
+        let mut waiting: Vec<(u32, String)> = self.engine.processes().gather(own.collect());
         waiting.sort();
         let waiting = waiting.into_iter().map(|(_, words)| words).collect();
-        let (time, unfinished) = (self.engine.now(), self.unfinished_ranks() as u64);
+        let (time, unfinished) = (self.engine.now(), self.unfinished_ranks());
         Violation::RanksWait { time, unfinished, waiting, failed: self.failed_channels() }
     }
 
     /// The queue pairs between ranks that are in error, each with the message that it has given up.
     fn failed_channels(&self) -> Vec<String> {
-        let nodes = self.engine.nodes();
-        let failed = self.world.programs.channels.iter().filter_map(|channel| {
-            let flow = &self.world.flows[channel.flow as usize];
-            let FabricNode::Host(host) = nodes[self.world.hosts[flow.src as usize] as usize] else {
-                return None;
-            };
-            let message = host.sender(self.world.sender_slot[channel.flow as usize]).given_up()?;
+        let failed = (0..).zip(&self.world.programs.channels).filter_map(|(number, channel)| {
+            let source = self.host(self.world.flows[channel.flow as usize].src)?;
+            let message = source.sender(self.world.sender_slot[channel.flow as usize]).given_up()?;
             let ends = (channel.from, channel.to);
-            Some(waiting::given_up(ends, message, &self.network, &self.world))
+            Some((number, waiting::given_up(ends, message, &self.network, &self.world)))
         });
-        failed.collect()
+        self.told(failed)
     }
 
     /// The receive queues of slow hosts, with their hosts.
@@ -168,7 +186,8 @@ impl Simulation {
 
     /// Packets in a receive queue that will never be drained are an end without success, even if all else goes on.
     pub(crate) fn look_for_stuck(&self, time: Time) -> Result<(), Violation> {
-        let hosts = stuck::hosts(self.endpoints(), &self.network, &self.world);
+        let own = stuck::hosts(self.endpoints(), &self.network, &self.world);
+        let hosts: Vec<_> = self.gather(own, |(node, _)| *node).into_iter().map(|(_, stuck)| stuck).collect();
         if hosts.is_empty() { Ok(()) } else { Err(Violation::NoProgress { time, hosts }) }
     }
 
@@ -182,12 +201,13 @@ impl Simulation {
                 unfinished += host.ranks().map_or(0, Ranks::unfinished);
             }
         }
-        unfinished as u64
+        self.sum(unfinished)
     }
 
     /// Flows whose queue pair is in error.
-    pub(crate) fn failed(&self) -> usize {
-        self.hosts().map(|host| host.senders().iter().filter(|sender| sender.losses().failed).count()).sum()
+    pub(crate) fn failed(&self) -> u64 {
+        let of = |host: &Host| host.senders().iter().filter(|sender| sender.losses().failed).count();
+        self.sum(self.hosts().map(of).sum())
     }
 
     /// Whether some flows are in error, and all others that end have ended or wait for those: what goes on for ever would go on for
@@ -197,34 +217,33 @@ impl Simulation {
         let goes_on = |host: &&Host| {
             host.ranks().is_some_and(|ranks| ranks.has_open(world)) || host.has_pending_step(world)
         };
-        if self.failed() == 0 || self.hosts().any(|host| goes_on(&host)) {
+        if self.failed() == 0 || self.any(self.hosts().any(|host| goes_on(&host))) {
             return false;
         }
-        let nodes = self.engine.nodes();
-        let host = |index: u32| match nodes[world.hosts[index as usize] as usize] {
-            FabricNode::Host(host) => host,
-            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
-        };
-        let sender = |index: u32, flow: &Flow| host(flow.src).sender(world.sender_slot[index as usize]);
-        let flows = || (0..).zip(&world.flows);
-        let failed = flows().filter(|(index, flow)| sender(*index, flow).losses().failed);
-        let stuck = world.jobs.stuck_behind(failed.map(|(_, flow)| flow.group).collect());
-        flows().filter(|(_, flow)| !flow.is_endless()).all(|(index, flow): (u32, _)| {
-            let sender = sender(index, flow);
-            let acked = world.ack_of(index).is_none() || sender.acked_at() < u64::MAX;
-            let at = world.receiver_slot[index as usize];
-            sender.losses().failed
-                || (acked && host(flow.dst).receivers()[at as usize].finish() < u64::MAX)
-                || (stuck.contains(&flow.group)
-                    && !host(flow.src).has_begun(world.sender_slot[index as usize], world))
-        })
-    }
-
-    fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some(&**host),
-            FabricNode::Switch(_) => None,
-        })
+        let flows = || (0_u32..).zip(&world.flows);
+        let source = |flow: &Flow| self.host(flow.src);
+        let slot = |index: u32| world.sender_slot[index as usize];
+        let failed = flows().filter(|(index, flow)| {
+            source(flow).is_some_and(|host| host.sender(slot(*index)).losses().failed)
+        });
+        let failed = self.engine.processes().gather(failed.map(|(_, flow)| flow.group).collect());
+        let stuck = world.jobs.stuck_behind(failed.into_iter().collect());
+        // Of flows that end, one bit each: all has arrived. The others are asked for at their sources.
+        let ending = || flows().filter(|(_, flow)| !flow.is_endless());
+        let arrived = ending().filter_map(|(index, flow)| {
+            let receiver = &self.host(flow.dst)?.receivers()[world.receiver_slot[index as usize] as usize];
+            Some((index, receiver.finish() < u64::MAX))
+        });
+        let arrived = self.gather(arrived.collect(), |(index, _)| *index);
+        let goes_on = ending().zip(arrived).any(|((index, flow), (_, arrived))| {
+            source(flow).is_some_and(|host| {
+                let sender = host.sender(slot(index));
+                let acked = world.ack_of(index).is_none() || sender.acked_at() < u64::MAX;
+                let waits = stuck.contains(&flow.group) && !host.has_begun(slot(index), world);
+                !(sender.losses().failed || (acked && arrived) || waits)
+            })
+        });
+        !self.any(goes_on)
     }
 
     /// Egress ports with a closed gate.
@@ -237,36 +256,46 @@ impl Simulation {
                 ports.all_egress().iter().enumerate().filter(|(_, egress)| egress.paused() != 0)
             {
                 let (from, to) = (&names[ports.node() as usize].name, &names[egress.peer() as usize].name);
-                paused.push(format!("{from}->{to} (port {number})"));
+                paused.push((ports.node(), format!("{from}->{to} (port {number})")));
             }
         }
-        paused
+        self.told(paused.into_iter())
     }
 
     /// A circle of gates that have been closed since `before` or longer.
     pub(crate) fn circle(&self, before: u64) -> Option<Circle> {
-        deadlock::find(&self.engine.nodes(), &self.network, &self.world, before)
+        deadlock::find(&self.engine, &self.network, &self.world, before)
+    }
+
+    /// Hosts whose NIC sends PAUSE without end, each with the node and the port that it holds.
+    fn storming(&self) -> Vec<(u32, (u32, u16))> {
+        let nodes = self.engine.nodes();
+        let storming = nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms());
+        let held = |ports: &Ports| (ports.egress(NIC).peer(), ports.egress(NIC).peer_port());
+        self.gather(storming.map(|ports| (ports.node(), held(ports))).collect(), |(host, _)| *host)
     }
 
     /// Hosts whose NIC sends PAUSE without end.
     fn storms(&self) -> Vec<String> {
-        let nodes = self.engine.nodes();
-        let storming = nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms());
-        storming.map(|ports| self.network.name(ports.node()).to_owned()).collect()
+        self.storming().into_iter().map(|(host, _)| self.network.name(host).to_owned()).collect()
     }
 
     /// Hosts whose NIC sends PAUSE without end, each with the port that it holds closed with packets behind it, in words.
     pub fn held_by_storms(&self) -> Vec<(String, String)> {
-        let nodes = self.engine.nodes();
-        let held = |storming: &Ports| {
-            let own = storming.egress(NIC);
-            let (node, port) = (own.peer(), own.peer_port());
-            let egress = nodes[node as usize].ports().egress(port);
-            let host = self.network.name(storming.node());
-            let held = format!("{}->{host} (port {port})", self.network.name(node));
-            (egress.paused() & egress.waiting() != 0).then(|| (host.to_owned(), held))
-        };
-        nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms()).filter_map(held).collect()
+        let held = self.storming().into_iter().filter(|(_, (node, port))| {
+            self.engine.node(*node).is_some_and(|holds| {
+                let egress = holds.ports().egress(*port);
+                egress.paused() & egress.waiting() != 0
+            })
+        });
+        let held = self.gather(held.collect(), |(host, _)| *host);
+        held.into_iter()
+            .map(|(host, (node, port))| {
+                let host = self.network.name(host).to_owned();
+                let held = format!("{}->{host} (port {port})", self.network.name(node));
+                (host, held)
+            })
+            .collect()
     }
 
     pub(crate) fn deadlock(&self, circle: Option<Circle>) -> Violation {

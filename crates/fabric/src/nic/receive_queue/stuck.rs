@@ -9,12 +9,12 @@ use crate::nic::host::Host;
 use crate::violation::Stuck;
 use crate::world::World;
 
-/// The hosts whose first packet will never be drained, with what waits there and for whom.
+/// The hosts, by node, whose first packet will never be drained, with what waits there and for whom.
 pub(crate) fn hosts<'a>(
     endpoints: impl Iterator<Item = (&'a Host, &'a Endpoint)>,
     network: &Network,
     world: &World,
-) -> Vec<Stuck> {
+) -> Vec<(u32, Stuck)> {
     let host_name = |index: u32| network.name(network.hosts()[index as usize]);
     let named = |((src, dst), flows): ((u32, u32), Vec<u32>)| {
         let ends = format!("({} to {})", host_name(src), host_name(dst));
@@ -32,13 +32,15 @@ pub(crate) fn hosts<'a>(
             flows.entry((ends.src, ends.dst)).or_default().push(flow);
         }
         let unfinished = host.receivers.iter().filter(|receiver| receiver.finish() == u64::MAX).count();
-        Some(Stuck {
-            host: network.name(host.ports.node()).to_owned(),
+        let node = host.ports.node();
+        let stuck = Stuck {
+            host: network.name(node).to_owned(),
             packets,
             held: Bytes::new(endpoint.held()),
             flows: flows.into_iter().map(named).collect(),
             unfinished: unfinished as u64,
-        })
+        };
+        Some((node, stuck))
     };
     endpoints.filter_map(words).collect()
 }

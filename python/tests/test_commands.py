@@ -111,6 +111,16 @@ def test_no_command_imports_tables_and_what_draws_before_it_uses_them() -> None:
     assert not {"numpy", "polars", "matplotlib"} & set(imported.split())
 
 
+def test_a_command_that_judges_no_paper_does_not_import_what_reads_their_claims() -> None:
+    # It took two fifths of the time in which a command starts.
+    judge = {"explain", "report", "reproduce", "sensitivity", "testbed"}
+    modules = {cli.place(words).partition(":")[0] for words in cli.COMMANDS} - judge
+    wanted = ", ".join(f"backwater.cli.commands.{one}" for one in sorted(modules))
+    code = f"import sys; import {wanted}; print(*sys.modules, file=sys.stderr)"
+    _, imported = _cpu_seconds(code)
+    assert not {"pydantic", "backwater.papers.claims"} & set(imported.split())
+
+
 def _parsed(words: str) -> Any:
     """What the library that parses commands reads of one."""
     app = cli.app()

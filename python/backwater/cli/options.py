@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from backwater.cli.explaining import keys
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,6 +14,9 @@ if TYPE_CHECKING:
 
 def _assignments(context: CompletionContext) -> Iterator[tuple[str, str]]:
     """What a shell completes after `--set`: keys, and once a key is there, the words that it can have."""
+    # Imported here: what every word means is read for a completion, and not whenever a command starts.
+    from backwater.cli.explaining import keys
+
     typed = context.incomplete
     for entry in keys.entries():
         if entry.kind == ("value" if "=" in typed else "key") and entry.word.startswith(typed):

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use backwater_units::Rate;
 
 use crate::routes::{distances, hosts_by_attachment};
-use crate::{Network, Port, Routes, Structure};
+use crate::{Network, Port, Routes, Structure, tree};
 
 /// Links between the two hosts that are furthest apart, whatever the routes: the diameter of the graph between hosts. 0 with
 /// one host.
@@ -27,6 +27,11 @@ pub fn diameter(net: &Network) -> u32 {
 
 /// The most that the links of a way between two hosts cost together, of all ways that the routes allow; 0 with one host.
 pub fn farthest(net: &Network, routes: &Routes, cost: impl Fn(&Port) -> u64) -> u64 {
+    if routes.takes_every_port_up()
+        && let Some(most) = tree::farthest(net, &cost)
+    {
+        return most;
+    }
     let attachments = hosts_by_attachment(net);
     let nic = |host: u32| cost(net.nic(host));
     let mut most = 0;

@@ -47,6 +47,8 @@ struct Tables {
     table: Table,
     /// Ways go up and then down, from tier to tier.
     is_tree: bool,
+    /// The same, and up by all ports.
+    takes_all: bool,
 }
 
 impl Routes {
@@ -59,11 +61,11 @@ impl Routes {
         check_reachable(net)?;
         let switches = switches(net);
         if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
-            return Ok(Self::of(net, structured::table(net, routing, &switches)?, false));
+            return Ok(Self::of(net, structured::table(net, routing, &switches)?, false, false));
         }
         match tree::table(net, routing, &switches)? {
-            Some(table) => Ok(Self::of(net, table, true)),
-            None => Ok(Self::of(net, searched(net, routing, &switches, &|_| false)?, false)),
+            Some(table) => Ok(Self::of(net, table, true, routing == Routing::Ecmp)),
+            None => Ok(Self::of(net, searched(net, routing, &switches, &|_| false)?, false, false)),
         }
     }
 
@@ -76,16 +78,16 @@ impl Routes {
             let name = if routing == Routing::Minimal { "minimal" } else { "dimension-order" };
             return Err(RouteError::Structure { routing: name, wanted: "a network whose links are all up" });
         }
-        Ok(Self::of(net, searched(net, routing, &switches(net), &|link| down[link as usize])?, false))
+        Ok(Self::of(net, searched(net, routing, &switches(net), &|link| down[link as usize])?, false, false))
     }
 
-    fn of(net: &Network, table: Table, is_tree: bool) -> Self {
+    fn of(net: &Network, table: Table, is_tree: bool, takes_all: bool) -> Self {
         let count = net.nodes().len() as u32;
         let mut rows = 0..;
         let row = (0..count).map(|node| if net.is_switch(node) { rows.next() } else { None }).collect();
         let host_index = (0..count).map(|node| net.host_index(node)).collect();
         let lanes = table.changes_lanes();
-        Self { tables: Arc::new(Tables { row, host_index, table, is_tree }), lanes }
+        Self { tables: Arc::new(Tables { row, host_index, table, is_tree, takes_all }), lanes }
     }
 
     /// The tables that somebody wrote out: ports by switch and host, as [`crate::read::table`] reads them. A switch that nothing passes on its
@@ -103,7 +105,7 @@ impl Routes {
             }
             table.cells(&cells);
         }
-        let routes = Self::of(net, table.build(), false);
+        let routes = Self::of(net, table.build(), false, false);
         let attachments: Vec<u32> = hosts_by_attachment(net).into_keys().collect();
         for host in 0..net.hosts().len() as u32 {
             routes.arrives(net, &attachments, host)?;
@@ -278,6 +280,11 @@ impl Routes {
     /// Whether all ways go up and then down, from tier to tier: no waits of theirs form a circle.
     pub(crate) fn is_tree(&self) -> bool {
         self.tables.is_tree
+    }
+
+    /// Whether they do, and up by every port.
+    pub(crate) fn takes_every_port_up(&self) -> bool {
+        self.tables.takes_all
     }
 
     /// Memory of the tables in bytes.

@@ -59,6 +59,48 @@ pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result
     Ok(Some(table.build()))
 }
 
+/// [`crate::facts::farthest`] of such a network if packets take every port up; `None`: it is none.
+pub(crate) fn farthest(net: &Network, cost: impl Fn(&crate::Port) -> u64) -> Option<u64> {
+    let tree = Tree::new(net)?;
+    // The costliest ways to a node from a host below it, and back.
+    let (mut up, mut down) = (vec![0; net.nodes().len()], vec![0; net.nodes().len()]);
+    let mut order: Vec<u32> = (0..net.nodes().len() as u32)
+        .filter(|node| net.is_switch(*node) && tree.tier[*node as usize].is_some())
+        .collect();
+    order.sort_by_key(|node| tree.tier[*node as usize]);
+    let mut most = 0;
+    for node in order {
+        let own = tree.tier[node as usize];
+        let below = net.ports(node).iter().filter(|port| tree.tier[port.peer as usize] < own);
+        let mut ways: Vec<(u32, u64, u64)> = below
+            .map(|port| {
+                let (peer, back) = (port.peer as usize, &net.ports(port.peer)[usize::from(port.peer_port)]);
+                (tree.below[peer], up[peer] + cost(back), down[peer] + cost(port))
+            })
+            .collect();
+        ways.sort_unstable();
+        // A way turns at the first switch that has both hosts below it: behind ports to different ones.
+        let sets: Vec<(u64, u64)> = ways
+            .chunk_by(|one, other| one.0 == other.0)
+            .map(|set| set.iter().fold((0, 0), |(up, down), way| (up.max(way.1), down.max(way.2))))
+            .collect();
+        let mut highest: [Option<(u64, usize)>; 2] = [None; 2];
+        for (index, (climb, _)) in sets.iter().enumerate() {
+            highest = match highest {
+                [first, _] if Some((*climb, index)) > first => [Some((*climb, index)), first],
+                [first, second] => [first, second.max(Some((*climb, index)))],
+            };
+        }
+        for (index, (climb, descent)) in sets.into_iter().enumerate() {
+            let other = highest.iter().flatten().find(|(_, of)| *of != index);
+            most = most.max(other.map_or(0, |(other, _)| other + descent));
+            (up[node as usize], down[node as usize]) =
+                (up[node as usize].max(climb), down[node as usize].max(descent));
+        }
+    }
+    Some(most)
+}
+
 impl Tree {
     fn new(net: &Network) -> Option<Self> {
         let tier = tiers(net);

@@ -1,6 +1,6 @@
 //! Clos and rail-optimised networks, tori, meshes and dragonflies: as their definitions have them, and free of deadlock.
 use backwater_topology::generate::{self, Clos, Dragonfly, Rail};
-use backwater_topology::{Network, RouteError, Routes, Routing, deadlock, facts, summary};
+use backwater_topology::{Network, Port, RouteError, Routes, Routing, Structure, deadlock, facts, summary};
 use backwater_units::{Rate, Span};
 use proptest::prelude::*;
 
@@ -52,6 +52,51 @@ fn longest(net: &Network) -> u32 {
         most = most.max(net.hosts().iter().map(|host| distance[*host as usize]).max().unwrap());
     }
     most
+}
+
+/// What the costliest way to a host costs, of all that the tables allow from a node, one after the other.
+fn costliest(net: &Network, routes: &Routes, node: u32, host: u32, cost: &impl Fn(&Port) -> u64) -> u64 {
+    let ways = routes.next_ports(node, host).iter().map(|port| &net.ports(node)[usize::from(*port)]);
+    ways.map(|port| cost(port) + costliest(net, routes, port.peer, host, cost)).max().unwrap_or(0)
+}
+
+#[test]
+fn the_farthest_hosts_are_those_of_the_costliest_of_all_ways() {
+    let networks = [
+        generate::fat_tree(4, RATE, DELAY).unwrap(),
+        generate::clos(&Clos { hosts_per_leaf: 4, ..clos([0.5, 1.0]) }).unwrap(),
+        generate::leaf_spine(3, 2, 4, RATE, None, DELAY).unwrap(),
+        generate::xgft(&[3, 2, 2], &[1, 2, 3], RATE, DELAY).unwrap(),
+        generate::xgft(&[5], &[1], RATE, DELAY).unwrap(),
+        rail(2, 4),
+        torus(&[3, 4]),
+        generate::star(1, RATE, DELAY).unwrap(),
+    ];
+    for net in networks {
+        let is_grid = matches!(net.structure(), Structure::Grid { .. });
+        let routing = if is_grid { Routing::DimensionOrder } else { Routing::Ecmp };
+        let routes = Routes::new(&net, routing).unwrap();
+        for seed in 0..3_u32 {
+            // Any costs, the same both ways, those of hosts' links the same at each switch.
+            let cost = |port: &Port| {
+                let is_host = |node: &u32| !net.is_switch(*node);
+                let back = net.ports(port.peer)[usize::from(port.peer_port)].peer;
+                let key = if is_host(&port.peer) {
+                    back
+                } else if is_host(&back) {
+                    port.peer
+                } else {
+                    port.link + 1000
+                };
+                u64::from(key * 7919 + seed * 104_729) % 997
+            };
+            let hosts = 0..net.hosts().len() as u32;
+            let pairs = hosts.clone().flat_map(|src| hosts.clone().map(move |dst| (src, dst)));
+            let ways =
+                pairs.map(|(src, dst)| costliest(&net, &routes, net.hosts()[src as usize], dst, &cost));
+            assert_eq!(facts::farthest(&net, &routes, cost), ways.max().unwrap());
+        }
+    }
 }
 
 #[test]

@@ -25,6 +25,10 @@ help: ## list the targets
 
 build: $(STAMPS)/core ## build Backwater into .venv
 
+mpi: $(STAMPS)/dev ## build Backwater with MPI into .venv: mpirun -n 8 .venv/bin/backwater run FILE (needs mpicc)
+	source $(BIN)/activate && PIP_QUIET=1 maturin develop --release --locked --features mpi
+	@touch $(STAMPS)/core
+
 demo: build ## one congestion point under ECN and under TCD: a table, a picture, results folders
 	$(BIN)/backwater demo
 

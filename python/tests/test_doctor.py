@@ -87,7 +87,7 @@ def test_a_core_that_fails_is_told_without_a_traceback(
 def test_a_debug_build_and_a_full_disk_are_worth_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    facts = {"profile": "debug", "opt_level": "0", "target": "x", "debug_assertions": True}
+    facts = {"profile": "debug", "opt_level": "0", "target": "x", "debug_assertions": True, "mpi": False}
     monkeypatch.setattr(_core, "build_facts", lambda: json.dumps(facts))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})())
     code, found = _doctor(tmp_path, capsys)

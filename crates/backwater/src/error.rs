@@ -23,6 +23,9 @@ pub enum Error {
     /// The results cannot be written.
     #[error("{0}")]
     Output(String),
+    /// Another process of the run fails, and tells why.
+    #[error("another process of this run fails, and tells why")]
+    Elsewhere,
     /// A function of the user's failed: what it got and gave back.
     #[error("{0}")]
     User(Value),
@@ -38,6 +41,7 @@ impl From<Violation> for Error {
     fn from(violation: Violation) -> Self {
         match violation {
             Violation::Sink(message) => Self::Output(message),
+            Violation::Elsewhere => Self::Elsewhere,
             broken => Self::Invariant { code: broken.code(), message: broken.to_string() },
         }
     }
@@ -52,7 +56,7 @@ impl Error {
     /// The code that `backwater explain` knows it by; bad input carries its own, one for each problem.
     pub fn code(&self) -> Option<Code> {
         match self {
-            Self::Input(_) => None,
+            Self::Input(_) | Self::Elsewhere => None,
             Self::Invariant { code, .. } => Some(*code),
             Self::Output(_) => Some(Code::Results),
             Self::User(_) => Some(Code::UserFunction),

@@ -21,6 +21,8 @@ const BITS: f64 = 8.0;
 const EMPTY_BYTES: f64 = 11e6;
 const PORT_BYTES: f64 = 6e3;
 const FLOW_BYTES: f64 = 900.0;
+/// Of a flow, what every process lists of it: where it begins and ends, and its places there.
+const LISTED_BYTES: f64 = (size_of::<Flow>() + 6 * size_of::<u32>()) as f64;
 const STREAM_BYTES: f64 = 25e3;
 const ROW_BYTES: f64 = 100.0;
 const MOST_ROWS: f64 = 2e6;
@@ -43,11 +45,11 @@ pub fn outline(scenario: Scenario) -> Result<ValidScenario, ScenarioError> {
 /// `switches`, `ports`, `flows`, `ranks`, `until_ps` (null if it ends with its flows), `memory_bytes`, `packets` and
 /// `packet_hops` that it will send at most (ranks of programs and what congestion control holds back are not known), `sampled`
 /// (rows of sampled tables), `limit` (of the results, a sentence) and `above_share` (tables whose known rows may take more, before
-/// compression, than the budget leaves them: `table`, `bytes`, `share`).
+/// compression, than the budget leaves them: `table`, `bytes`, `share`). The memory is that of each of `processes` that share the run.
 ///
 /// # Errors
 /// Results that do not fit what the scenario allows them.
-pub fn estimate(scenario: &ValidScenario) -> Result<Value, Error> {
+pub fn estimate(scenario: &ValidScenario, processes: usize) -> Result<Value, Error> {
     let until = scenario.until();
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
     let collectives = Collectives::new(scenario.settings(), scenario.flows());
@@ -68,7 +70,7 @@ pub fn estimate(scenario: &ValidScenario) -> Result<Value, Error> {
         "flows": flows.round() as u64,
         "ranks": spec.programs.ranks.len(),
         "until_ps": until.map(Time::as_ps),
-        "memory_bytes": memory(spec, &like, until),
+        "memory_bytes": memory(spec, &like, until, processes),
         "packets": packets.round(),
         "packet_hops": hops.round(),
         "sampled": sampled(spec, end),
@@ -100,18 +102,21 @@ impl Like {
     }
 }
 
-/// Bytes that the run will hold at its worst, besides rows of tables of events.
-pub(crate) fn memory(spec: &Spec, like: &Like, until: Option<Time>) -> f64 {
+/// Bytes that the run will hold at its worst, besides rows of tables of events; of one that several processes share, in each of them. Nodes
+/// and what is at them are dealt out, routes and the list of flows are in every process.
+pub(crate) fn memory(spec: &Spec, like: &Like, until: Option<Time>, processes: usize) -> f64 {
     let end = until.map_or_else(|| last_end(spec, like), |until| until.as_ps() as f64);
     let (hosts, flows) = (spec.network.hosts().len() as f64, like.all(spec));
     let puts = spec.put_of.iter().any(Option::is_some);
     let streams = if puts { flows.min(hosts * (hosts - 1.0)) } else { 0.0 };
     let entries = if spec.probe.isolation { flows * ENTRY_ROWS } else { 0.0 };
     let waiting = (sampled(spec, end) as f64 + flows + entries).min(MOST_ROWS);
+    let dealt = spec.network.port_count() as f64 * PORT_BYTES
+        + flows * (FLOW_BYTES - LISTED_BYTES)
+        + streams * STREAM_BYTES;
     EMPTY_BYTES
-        + spec.network.port_count() as f64 * PORT_BYTES
-        + flows * FLOW_BYTES
-        + streams * STREAM_BYTES
+        + dealt / processes as f64
+        + flows * LISTED_BYTES
         + spec.routes.memory() as f64
         + waiting * ROW_BYTES
 }

@@ -16,6 +16,7 @@ mod functions;
 mod injection;
 mod jobs;
 mod network;
+mod processes;
 mod replay;
 mod results;
 mod run;
@@ -23,6 +24,7 @@ mod stepped;
 mod tables;
 
 pub use backwater_codes::{Code, Explained, Kind, Remark};
+pub use backwater_engine::{Alone, Processes};
 pub use backwater_fabric::{Completion, Look, Looks, PortLook};
 pub use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 pub use error::Error;

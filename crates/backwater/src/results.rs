@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::functions::UserFunctions;
 use crate::network;
 use backwater_codes::Remark;
+use backwater_engine::Processes;
 use backwater_fabric::record::{BlockedRecord, DropCount, FaultRecord, PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{End, Totals};
 use backwater_probe::{IsolationSummary, Names, RankSummary, Sink, Summary, Written, run_json};
@@ -88,13 +89,20 @@ pub(crate) fn warn(facts: &mut Map<String, Value>, found: impl Iterator<Item = R
 }
 
 /// How the run ended and what it took.
-pub(crate) fn outcome(totals: &Totals, clock: &Clock, threads: usize) -> Map<String, Value> {
+pub(crate) fn outcome(
+    totals: &Totals,
+    clock: &Clock,
+    threads: usize,
+    processes: &dyn Processes,
+) -> Map<String, Value> {
+    // Of all processes together.
+    let cpu_s = processes.sum((clock.cpu_s() * 1e9) as u64) as f64 * 1e-9;
     object(json!({
         "digest": format!("{:016x}", totals.digest),
         "status": if totals.end == End::Interrupted { "partial" } else { "complete" },
         "sim_time_ps": totals.now.as_ps(),
         "wall_s": clock.wall_s(),
-        "cpu_s": clock.cpu_s(),
+        "cpu_s": if processes.count() == 1 { clock.cpu_s() } else { cpu_s },
         "events": totals.events,
         "packet_hops": totals.packet_hops,
         "threads": threads,

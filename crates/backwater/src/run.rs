@@ -6,7 +6,8 @@ use crate::functions::UserFunctions;
 use crate::injection::Gate;
 use crate::results::{self, Results};
 use crate::stepped::{Standing, SteppedRun};
-use crate::{estimate, jobs, tables};
+use crate::{estimate, jobs, processes, tables};
+use backwater_engine::{Alone, Processes};
 use backwater_fabric::{Change, Completions, Kind, Looks, Simulation, Spec};
 use backwater_probe::{Names, Plan, Sink, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
@@ -47,6 +48,8 @@ pub struct Run {
     folder: Option<PathBuf>,
     command: String,
     functions: UserFunctions,
+    processes: Arc<dyn Processes>,
+    program: u64,
 }
 
 /// How a run is seen and ended from another thread.
@@ -86,7 +89,8 @@ impl Run {
         let collectives = Collectives::new(scenario.settings(), scenario.flows());
         let plan = tables::plan(&scenario, scenario.flows().len() as u64, &collectives)?;
         let functions = UserFunctions::default();
-        Ok(Self { scenario, collectives, plan, folder: None, command: String::new(), functions })
+        let (command, processes) = (String::new(), Arc::new(Alone));
+        Ok(Self { scenario, collectives, plan, folder: None, command, functions, processes, program: 0 })
     }
 
     /// Writes tables and `run.json` into this folder, which is made if it is not there.
@@ -105,6 +109,13 @@ impl Run {
     #[must_use]
     pub fn functions(self, functions: UserFunctions) -> Self {
         Self { functions, ..self }
+    }
+
+    /// Shares the run with other processes, which all do the same with the same scenario: each builds its part of the network, and the
+    /// first one writes the results. `program` is a number that differs between builds.
+    #[must_use]
+    pub fn among(self, processes: Arc<dyn Processes>, program: u64) -> Self {
+        Self { processes, program, ..self }
     }
 
     /// The scenario, checked.
@@ -133,7 +144,9 @@ impl Run {
     /// # Errors
     /// As [`Self::start`].
     pub fn watched(self, watch: Arc<Watch>, ready: impl FnOnce(Ahead)) -> Result<SteppedRun, Error> {
-        let Self { scenario, collectives, plan, folder, command, functions } = self;
+        let Self { scenario, collectives, plan, folder, command, functions, processes, program } = self;
+        processes::agree(&*processes, &scenario, program)?;
+        let folder = folder.filter(|_| processes.rank() == 0);
         let (until, threads) = (scenario.until(), on_cores(scenario.threads()));
         let mut facts = results::beginning(&scenario, &command, &functions);
         let traffic: Vec<String> =
@@ -149,7 +162,8 @@ impl Run {
             facts.insert("placements".into(), jobs::places(&spec, &traffic));
         }
         let names = names(&spec, traffic)?;
-        fits_memory(estimate::memory(&spec, &estimate::Like(Vec::new()), until))?;
+        let needed = estimate::memory(&spec, &estimate::Like(Vec::new()), until, processes.count());
+        fits_memory(processes::on_this_machine(&*processes, needed))?;
         ready(Ahead {
             expected_end: until.unwrap_or_else(|| last_start(&spec)),
             flows: spec.flows.len() as u64,
@@ -160,7 +174,7 @@ impl Run {
         let throttles = spec.probe.throttle.then(ThrottleSums::default);
         let messages = jobs::messages(&spec);
         let mut clock = Clock::start(threads);
-        let simulation = Simulation::new(spec, Kind::Windows { threads });
+        let simulation = Simulation::among(processes, spec, Kind::Windows { threads }, 1);
         clock.stop();
         let (course, completions) = (simulation.course(until), Completions::new(&simulation));
         let stands = Standing {

@@ -4,6 +4,7 @@ use crate::collectives::Collectives;
 use crate::error::Error;
 use crate::functions;
 use crate::injection::{Gate, Injection, Moment};
+use crate::processes;
 use crate::results::{self, FinalRecords, Results};
 use crate::run::Watch;
 use backwater_codes::{Code, Remark};
@@ -258,7 +259,9 @@ impl Standing {
         if let Some(sink) = &mut sink {
             sink.append(&self.messages)?;
         }
-        facts.extend(results::outcome(&totals, &clock, self.threads));
+        facts.extend(results::outcome(&totals, &clock, self.threads, simulation.processes()));
+        let shared = processes::told(simulation.processes(), &simulation, self.threads);
+        facts.extend(shared.map(|told| ("processes".to_owned(), told)));
         facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
         if let Some(throttles) = throttles {
             facts.insert("throttle".into(), results::to_json(throttles.summary())?);
@@ -356,9 +359,12 @@ fn flows(
             None => Ok::<(), Error>(()),
         }
     })?;
-    if let Some(sink) = sink {
+    if let Some(sink) = &mut sink {
         sink.append(collectives.rows())?;
-        simulation.each_dependency(|records| sink.append(records))?;
+    }
+    // All processes tell theirs, for the sink of one of them.
+    if sink.is_some() || simulation.processes().count() > 1 {
+        simulation.each_dependency(|records| sink.as_mut().map_or(Ok(()), |sink| sink.append(records)))?;
     }
     summing.finish(&ends.ports).map_err(broken)
 }

@@ -28,7 +28,7 @@ fn few_flows_that_stand_for_many_give_the_estimate_of_many() {
         let few = scenario(traffic).outline().unwrap();
         let (made, listed) = (few.flows().len(), all.flows().len());
         assert!(made < 210_000 && listed >= 290_000, "{traffic}: {made} of {listed}");
-        let (all, few) = (estimate(&all).unwrap(), estimate(&few).unwrap());
+        let (all, few) = (estimate(&all, 1).unwrap(), estimate(&few, 1).unwrap());
         for key in ["flows", "packets", "packet_hops", "memory_bytes"] {
             let [all, few] = [&all, &few].map(|found: &Value| found[key].as_f64().unwrap());
             assert!((few / all - 1.0).abs() < 0.05, "{traffic}: {key} {few} of {all}");
@@ -45,7 +45,7 @@ fn an_estimate_of_millions_of_messages_lists_one_iteration_of_them() {
         .outline()
         .unwrap();
     assert_eq!(outline.flows().len(), 1024 * 1023);
-    assert_eq!(estimate(&outline).unwrap()["flows"], 19 * 1024 * 1023);
+    assert_eq!(estimate(&outline, 1).unwrap()["flows"], 19 * 1024 * 1023);
 }
 
 #[test]

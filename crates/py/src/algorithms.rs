@@ -12,7 +12,8 @@ pub(crate) fn algorithms() -> String {
     HEADS.iter().map(|(path, text)| json!({"path": path, "text": text})).collect::<Value>().to_string()
 }
 
-/// How the core was built, as JSON: `profile`, `opt_level`, `target`, `debug_assertions`.
+/// How the core was built, as JSON: `profile`, `opt_level`, `target`, `debug_assertions`, and whether runs can be shared by
+/// processes: `mpi`.
 #[pyfunction]
 pub(crate) fn build_facts() -> String {
     json!({
@@ -20,6 +21,7 @@ pub(crate) fn build_facts() -> String {
         "opt_level": env!("BW_OPT_LEVEL"),
         "target": env!("BW_TARGET"),
         "debug_assertions": cfg!(debug_assertions),
+        "mpi": cfg!(feature = "mpi"),
     })
     .to_string()
 }

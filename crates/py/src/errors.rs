@@ -18,6 +18,13 @@ pyo3::create_exception!(
     "A function of the user's failed; the argument is JSON that backwater.extend explains."
 );
 
+pyo3::create_exception!(
+    _core,
+    ElsewhereError,
+    PyRuntimeError,
+    "Another process of the run fails, and tells why."
+);
+
 /// A [`ScenarioError`] with this message.
 pub(crate) fn bad_input(message: impl Into<String>) -> PyErr {
     ScenarioError::new_err(message.into())
@@ -29,6 +36,7 @@ pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     let raised = match error {
         Error::Input(message) => bad_input(message),
         Error::Invariant { message, .. } => InvariantError::new_err(message),
+        Error::Elsewhere => ElsewhereError::new_err(error.to_string()),
         Error::Output(message) => PyOSError::new_err(message),
         Error::User(fault) => UserFunctionError::new_err(fault.to_string()),
     };

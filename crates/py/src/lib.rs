@@ -4,6 +4,7 @@ mod calculate;
 mod capture;
 mod errors;
 mod functions;
+mod processes;
 mod scenario;
 mod stepped;
 mod subnet;
@@ -84,6 +85,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(codes, module)?)?;
     module.add_function(wrap_pyfunction!(dictionary, module)?)?;
     module.add_function(wrap_pyfunction!(least_values, module)?)?;
+    module.add("ElsewhereError", python.get_type::<errors::ElsewhereError>())?;
+    module.add_function(wrap_pyfunction!(processes::join_processes, module)?)?;
+    module.add_function(wrap_pyfunction!(processes::leave_processes, module)?)?;
+    module.add_function(wrap_pyfunction!(processes::abort_processes, module)?)?;
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;

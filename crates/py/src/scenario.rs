@@ -1,6 +1,7 @@
 //! `Scenario`: read once, then asked as often as wanted, or run.
 use crate::errors::raise;
 use crate::functions::{Functions, loaded};
+use crate::processes::joined;
 use crate::stepped::SteppedRun;
 use crate::watching::watched;
 use backwater::{Ahead, Error, Look, Looks, Replay, Run, ValidScenario, Watch};
@@ -80,9 +81,10 @@ impl Scenario {
         self.asked(py, |scenario| Ok(backwater::network_facts(scenario)))
     }
 
-    /// What it will take: `backwater::estimate`.
-    fn estimate(&self, py: Python<'_>) -> PyResult<String> {
-        self.asked(py, backwater::estimate)
+    /// What it will take: `backwater::estimate`. The memory is that of each of so many processes that share the run.
+    #[pyo3(signature = (processes=1))]
+    fn estimate(&self, py: Python<'_>, processes: usize) -> PyResult<String> {
+        self.asked(py, |scenario| backwater::estimate(scenario, processes.max(1)))
     }
 
     /// The functions of the user's that it names: `controllers` and `detector`, each with `place`, `function` and `parameters`; None
@@ -96,8 +98,9 @@ impl Scenario {
     /// times a second and may raise, which ends the run early: what it has is written as partial, then the exception goes on
     /// to the caller. `functions` are those that it names, loaded: controllers as (address, events, rate at first, words), the
     /// detector as (address, words), and JSON for run.json; whoever calls keeps their code alive. `live`: looks at the run about twice
-    /// a second, so that the progress has its packet-hops, its flows and its hottest ports.
-    #[pyo3(signature = (out_dir=None, progress=None, functions=None, live=false))]
+    /// a second, so that the progress has its packet-hops, its flows and its hottest ports. `program`: the processes that have been
+    /// joined share the run, whose builds have such a number.
+    #[pyo3(signature = (out_dir=None, progress=None, functions=None, live=false, program=None))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn run(
         &self,
@@ -106,6 +109,7 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
         functions: Option<Functions>,
         live: bool,
+        program: Option<u64>,
     ) -> PyResult<String> {
         let command = command_line(py);
         let functions = loaded(functions)?;
@@ -117,6 +121,10 @@ impl Scenario {
             let run = Run::new(self.read.clone())?.command(command).functions(functions);
             let run = match out_dir {
                 Some(folder) => run.in_folder(folder),
+                None => run,
+            };
+            let run = match joined().zip(program) {
+                Some((processes, program)) => run.among(processes, program),
                 None => run,
             };
             let run = run.watched(Arc::clone(&watch), |known| drop(ahead.set(known)))?;

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from backwater._core import InvariantError, ScenarioError, __version__
+from backwater._core import ElsewhereError, InvariantError, ScenarioError, __version__
 from backwater.cli import failures, overview
-from backwater.common import standard_streams
+from backwater.common import processes, standard_streams
 from backwater.common.codes import Remark, of_error
 from backwater.errors import Exit, UsageError, reason, require_text
 
@@ -205,6 +205,7 @@ def _main(given: list[str], fail: Callable[..., int]) -> int:
             result = app()(given, exit_on_error=False, print_error=False)
         # Here rather than at the interpreter's end, which could only complain of a disk that is full.
         sys.stdout.flush()
+        processes.leave()
     except ScenarioError as error:
         return fail(str(error), Exit.BAD_INPUT)
     except UsageError as error:
@@ -212,6 +213,9 @@ def _main(given: list[str], fail: Callable[..., int]) -> int:
         return fail(_marked(error), Exit.BAD_INPUT)
     except InvariantError as error:
         return fail(_marked(error), Exit.INVARIANT_BROKEN)
+    except ElsewhereError as error:
+        processes.wait_for_others()
+        return fail(str(error), Exit.INVARIANT_BROKEN)
     except OSError as error:
         return fail(_marked(error), Exit.BAD_INPUT)
     except KeyboardInterrupt:
@@ -269,7 +273,8 @@ def _is(error: Exception, module: str, path: str) -> bool:
 
 
 def _fail(message: str, exits: Exit, _code: str = "") -> int:
-    print(message, file=sys.stderr)
+    print(processes.failing(message), file=sys.stderr, flush=True)
+    processes.failed(exits)
     return exits
 
 

@@ -86,6 +86,7 @@ def _core_checks() -> Iterator[Check]:
     yield Check("backwater", Finding.OK, f"{__version__}, in {Path(__file__).parents[1]}")
     facts: dict[str, Any] = json.loads(_core.build_facts())
     told = f"{facts['profile']}, opt-level {facts['opt_level']}, {facts['target']}, build {content_key.build()[:12]}"
+    told += ", with MPI" if facts["mpi"] else ""
     if facts["debug_assertions"] or facts["profile"] != "release":
         yield Check("core", Finding.POOR, told, "a debug build is ten times slower: build it with --release")
     else:

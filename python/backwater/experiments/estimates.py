@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from backwater.common import quantities
@@ -101,12 +101,22 @@ class Work:
     memory_bytes: float
 
 
-def of(scenario: Scenario, overrides: Sequence[str] = (), slower: float = 1.0) -> Estimate:
+def of(scenario: Scenario, overrides: Sequence[str] = (), slower: float = 1.0, processes: int = 1) -> Estimate:
     """What a run of a scenario will take on a machine that is so many times slower than that of the measured costs.
 
-    Raises ScenarioError for a scenario that cannot run, as the run would.
+    With more than one process a note says what each of so many takes that share the run. Raises ScenarioError for a
+    scenario that cannot run, as the run would.
     """
-    return from_core(json.loads(scenario.read(overrides).estimate()), slower)
+    read = scenario.read(overrides)
+    alone = from_core(json.loads(read.estimate()), slower)
+    if processes == 1:
+        return alone
+    bytes_each = json.loads(read.estimate(processes))["memory_bytes"]
+    memory, total = quantities.size(bytes_each), quantities.size(bytes_each * processes)
+    note = f"shared by {processes} processes: {memory} of memory in each, {total} in all"
+    if alone.known:
+        note += f"; with a core for each, {told_time(alone.cpu_s / processes)} at best"
+    return replace(alone, notes=(*alone.notes, note))
 
 
 def from_core(looked: dict[str, Any], slower: float = 1.0) -> Estimate:

@@ -21,6 +21,7 @@ from backwater import _core
 from backwater.common import codes
 from backwater.common.atomic_files import Staged
 from backwater.errors import UsageError
+from backwater.experiments import content_key
 from backwater.experiments.estimates import Estimate
 from backwater.extend import faults
 from backwater.extend.loading import Functions, functions_of
@@ -48,6 +49,8 @@ class Job:
     values: tuple[Any, ...] = ()
     key: str = ""
     estimate: Estimate | None = None
+    #: Whether the processes that were joined share the run.
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,11 @@ def ready(job: Job) -> tuple[_core.Scenario, Functions | None]:
     return read, functions_of(read, job.scenario.base_dir)
 
 
+def _program() -> int:
+    """A number that differs between builds of the core."""
+    return int(content_key.build()[:16], 16)
+
+
 @dataclass
 class _Pool:
     """Runs jobs in threads; once `stopped`, every run ends at its next report of progress.
@@ -131,6 +139,7 @@ class _Pool:
                 lambda progress: self._report(job, progress, functions),
                 functions.for_core() if functions else None,
                 self.watcher is not None and self.watcher.live,
+                _program() if job.shared else None,
             )
             if staged is not None:
                 staged.keep()

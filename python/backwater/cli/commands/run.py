@@ -15,10 +15,18 @@ from backwater.analysis.blame import report, score_of, threshold
 from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
 from backwater.cli.options import AtLeastOne, Count, Flag, Format, Json, Seed, Set, Width, Words
+from backwater.common import processes as shared
 from backwater.common import terminal
 from backwater.common.late import pl
-from backwater.errors import Exit
-from backwater.experiments import alone, estimate_tables, estimates, quick_sweep, sweep_measures, sweep_tables
+from backwater.errors import Exit, UsageError
+from backwater.experiments import (
+    alone,
+    estimate_tables,
+    estimates,
+    quick_sweep,
+    sweep_measures,
+    sweep_tables,
+)
 from backwater.experiments.executor import Job, Outcome, cores, run_jobs
 from backwater.experiments.live import live as watch_live
 from backwater.experiments.plan import Plan, Seeds
@@ -49,6 +57,7 @@ def run(
     width: Width = None,
     live: Flag = False,
     estimate: Flag = False,
+    processes: AtLeastOne = None,
     json_: Json = False,
 ) -> int:
     """Run a scenario file and print what happened to its traffic and its ports.
@@ -95,10 +104,13 @@ def run(
         terminal: a line every ten seconds.
     estimate
         Run nothing: print about how long it would take, and how much memory.
+    processes
+        With `--estimate`: say what each of so many processes would take that share a run (`mpirun -n 8 backwater run`).
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong. Of a sweep that of `backwater
         sweep`, with these objects as `summaries`.
     """
+    own = shared.join()
     plot, paper = pictures.to_plot(plot, format_, width, out)
     overrides = tuple(set_ or ())
     plan = Plan(
@@ -108,13 +120,17 @@ def run(
         schemes=tuple(scheme or ()),
         seeds=Seeds(seeds, seed),
     )
+    if own.count > 1:
+        _require_one_run(plan, own)
+    if own.rank:
+        return _work_for_the_first(plan, threads)
     for sentence in schemes.told(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
         print(f"note: {sentence}", file=sys.stderr)
     if not plan.schemes:
         for name, why in schemes.left_out(plan.scenario, overrides).items():
             print(f"note: {name} is left out: {why}", file=sys.stderr)
     if estimate:
-        return _estimate(plan, jobs, as_json=json_)
+        return _estimate(plan, jobs, processes or 1, as_json=json_)
     root = out or Path("results")
     todo = [
         replace(
@@ -122,6 +138,7 @@ def run(
             out=root / folder_name(job.scenario, [*overrides, *job.sweep], job.seed, job.scheme),
             threads=threads,
             stage=OfFile,
+            shared=own.count > 1,
         )
         for job in plan.jobs()
     ]
@@ -134,6 +151,23 @@ def run(
     if plot is not None:
         _draw(outcomes, kind, plot, paper, quiet=json_)
     return code
+
+
+def _require_one_run(plan: Plan, own: shared.Own) -> None:
+    """Refuse several runs at once where processes share one."""
+    count = len(list(plan.jobs()))
+    if count > 1:
+        told = f"{count} runs (seeds, schemes or values of a sweep), and {own.count} processes that share one"
+        help_ = "choose one with --seed, --scheme and --set, or start each of them with its own mpirun"
+        raise UsageError(f"{told}\n  allowed: one run\n  = help: {help_}")
+
+
+def _work_for_the_first(plan: Plan, threads: int | None) -> int:
+    """Do this process's part of the run, of which the first process writes and prints everything."""
+    (job,) = plan.jobs()
+    outcomes = run_jobs([replace(job, threads=threads, shared=True)], 1)
+    failed.raise_first(outcomes)
+    return Exit.OK
 
 
 def _draw(outcomes: Sequence[Outcome], kind: str | None, file: Path, paper: Paper, *, quiet: bool) -> None:
@@ -157,11 +191,11 @@ def _say_if_elsewhere(todo: Sequence[Job], outcomes: Sequence[Outcome]) -> None:
             print(f"note: {told}; these are in {outcome.job.out}", file=sys.stderr)
 
 
-def _estimate(plan: Plan, jobs: int | None, *, as_json: bool) -> int:
+def _estimate(plan: Plan, jobs: int | None, processes: int, *, as_json: bool) -> int:
     """Print what one run of each group takes, by its name, and all of them together."""
     groups, slower = list(plan.groups()), estimates.pace()
     each = {
-        " ".join([scheme.label, *texts]): estimates.of(scheme.scenario, scheme.overrides, slower)
+        " ".join([scheme.label, *texts]): estimates.of(scheme.scenario, scheme.overrides, slower, processes)
         for scheme, _, texts in groups
     }
     every = [one for one in each.values() for _ in range(plan.seeds.count)]

@@ -1,0 +1,92 @@
+//! A run that several processes share: what they must have in common before it begins, and what each of them took.
+use crate::error::Error;
+use backwater_engine::Processes;
+use backwater_fabric::Simulation;
+use backwater_scenario::{ValidScenario, input};
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hasher};
+use std::ops::RangeInclusive;
+
+/// Of the engine: each process has at least one of so many parts of the network.
+const MOST: usize = 255;
+
+/// Refuses what processes cannot share: a network with fewer nodes than processes, or scenarios or programs that differ.
+///
+/// # Errors
+/// The same in all processes.
+pub(crate) fn agree(processes: &dyn Processes, scenario: &ValidScenario, program: u64) -> Result<(), Error> {
+    let count = processes.count();
+    if count == 1 {
+        return Ok(());
+    }
+    let own = (fingerprint(scenario)?, program);
+    let all = processes.gather(vec![own]);
+    let differ = |part: fn(&(u64, u64)) -> u64| -> Vec<String> {
+        let others = (0..).zip(&all).filter(|(_, other)| part(other) != part(&all[0]));
+        others.map(|(rank, _): (usize, _)| rank.to_string()).collect()
+    };
+    let (scenarios, programs) = (differ(|it| it.0), differ(|it| it.1));
+    if !programs.is_empty() {
+        return Err(Error::Input(format!(
+            "error: the processes of this run are of different builds of Backwater: rank 0 has another one than {}\n  help: install \
+             the same build on every machine",
+            ranks(&programs)
+        )));
+    }
+    if !scenarios.is_empty() {
+        return Err(Error::Input(format!(
+            "error: the processes of this run were given different scenarios: rank 0 has another one than {}\n  help: give all of \
+             them the same file, the same files that it names, and the same options",
+            ranks(&scenarios)
+        )));
+    }
+    let nodes = scenario.spec().network.nodes().len();
+    let allowed: RangeInclusive<usize> = 1..=nodes.min(MOST);
+    if !allowed.contains(&count) {
+        return Err(Error::Input(format!(
+            "error: {count} processes share this run, whose network has {nodes} nodes\n  allowed: 1 to {} processes, at most one for \
+             each node\n  help: start fewer (mpirun -n), or take a larger network",
+            allowed.end()
+        )));
+    }
+    Ok(())
+}
+
+fn ranks(named: &[String]) -> String {
+    format!("rank{} {}", if named.len() == 1 { "" } else { "s" }, named.join(", "))
+}
+
+/// A number that differs where the scenario does, or a file that it names.
+fn fingerprint(scenario: &ValidScenario) -> Result<u64, Error> {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(scenario.resolved().to_string().as_bytes());
+    for file in scenario.files() {
+        let bytes = input::read(file, input::MOST_DATA);
+        hasher.write(&bytes.map_err(|error| Error::Input(format!("error: {}: {error}", file.display())))?);
+    }
+    Ok(hasher.finish())
+}
+
+/// What all processes on the machine of this one need together, if each says what it needs.
+pub(crate) fn on_this_machine(processes: &dyn Processes, needed: f64) -> f64 {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let all = processes.gather(vec![(machine.clone(), needed as u64)]);
+    all.iter().filter(|(other, _)| *other == machine).map(|(_, needed)| *needed as f64).sum()
+}
+
+/// What each process had of the run and took for it, for `run.json`; nothing of one that is alone.
+pub(crate) fn told(processes: &dyn Processes, simulation: &Simulation, threads: usize) -> Option<Value> {
+    let (bytes, nodes) = simulation.own_memory();
+    let all = processes.gather(vec![(threads as u64, nodes, bytes, peak())]);
+    let each = (0..).zip(all).map(|(rank, (threads, nodes, bytes, peak)): (usize, _)| {
+        json!({"rank": rank, "threads": threads, "nodes": nodes, "state_bytes": bytes, "peak_bytes": peak})
+    });
+    (processes.count() > 1).then(|| each.collect())
+}
+
+/// The most memory that this process has had, where the system tells it.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kb| kb * 1024)
+}

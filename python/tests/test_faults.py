@@ -97,13 +97,13 @@ def test_a_fault_has_a_time_line_and_a_cost(made: Results, monkeypatch: pytest.M
     assert fault_notes.of(made) == [f"{told}; {goodput}"]
 
 
-def test_a_picture_over_time_has_a_line_where_each_fault_begins(made: Results, tmp_path: Path) -> None:
+def test_a_picture_over_time_has_a_line_where_each_fault_begins_and_ends(made: Results, tmp_path: Path) -> None:
     samples = pl.DataFrame({"port": ["s->t", "s->t"], "time_ps": [0, 2 * MS], "queue_bytes": [1000, 0]})
     tables = {"samples": samples, "faults": made.faults.collect()}
     run = Results(made_results.write(tmp_path / "sampled", tables, {}, 3 * MS))
     axes = run_picture.of_run(run).axes[0]
     places = [np.asarray(line.get_xdata()) for line in axes.lines]
-    assert [at[0] for at in places if np.ptp(at) == 0] == [1.0]
+    assert [at[0] for at in places if np.ptp(at) == 0] == [1.0, 1.5]
     assert [text.get_text() for text in axes.texts] == ["fault 0"]
 
 

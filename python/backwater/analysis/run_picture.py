@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from backwater.analysis import pictures, plot
+from backwater.common import quantities
 from backwater.errors import UsageError
 from backwater.results import Results, measures
 
@@ -18,6 +19,8 @@ from backwater.results import Results, measures
 KINDS = ("queues", "rates", "slowdown")
 #: At most so many faults have their numbers beside their lines.
 _NUMBERED = 8
+#: What ends a fault.
+_OVER = ("up", "calm")
 
 
 def draw(groups: Mapping[str, Sequence[Results]], file: Path, kind: str | None = None) -> Path:
@@ -89,13 +92,19 @@ def _over_time(results: Results, table: str, by: str, column: str, axis: tuple[s
 
 
 def _mark_faults(axes: Axes, results: Results) -> None:
-    """A line where each fault begins, with its number; without numbers if there are many."""
+    """A line where each fault begins, with its number if there are few, and a thin one where it ends."""
     if not results.has("faults"):
         return
-    begun = results.faults.filter(pl.col("fault").is_not_null()).group_by("fault").agg(pl.col("time_ps").min())
+    time, event = pl.col("time_ps"), pl.col("event").cast(pl.String)
+    # A link gets another rate when it becomes slow, and its own one afterwards.
+    over = time.filter(event.is_in(_OVER) | ((event == "rate") & (time > time.min()))).max()
+    begun = results.faults.filter(pl.col("fault").is_not_null()).group_by("fault").agg(time.min(), over=over)
     faults = begun.sort("fault").collect().rows()
-    for number, time_ps in faults:
+    for number, time_ps, over_ps in faults:
         axes.axvline(time_ps / 1e9, color=plot.GREY, ls=":", lw=1, zorder=0)
+        until = over_ps or _until(results, number)
+        if until is not None:
+            axes.axvline(until / 1e9, color=plot.GREY, ls=":", lw=0.5, zorder=0)
         if len(faults) <= _NUMBERED:
             at = (time_ps / 1e9, 1.0)
             axes.annotate(
@@ -109,6 +118,13 @@ def _mark_faults(axes: Axes, results: Results) -> None:
                 size=7,
                 color=plot.GREY,
             )
+
+
+def _until(results: Results, fault: int) -> int | None:
+    """When a fault ends whose end is no event, as of a loss, if the run goes that far."""
+    written = results.meta["scenario"]["fault"][fault].get("until")
+    until = quantities.parse_time(written) if written else results.meta["sim_time_ps"]
+    return until if until < results.meta["sim_time_ps"] else None
 
 
 def _with_ends(run: Results) -> pl.LazyFrame:

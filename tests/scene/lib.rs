@@ -115,6 +115,8 @@ pub fn try_in_steps(
     let mut course = simulation.course(control.until);
     for (to, flows) in stops {
         simulation.step(&mut course, *to, control, &mut take)?;
+        // Nothing comes of a change of threads either.
+        simulation.deal_at_random(to.as_ps());
         simulation.inject(&mut course, flows);
     }
     simulation.step(&mut course, Time::MAX, control, &mut take)?;

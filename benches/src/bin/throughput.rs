@@ -11,7 +11,7 @@ use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
+const USAGE: &str = "usage: throughput k8|k16|k32|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -79,6 +79,7 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
     match name {
         "k8" => Some((8, Workload::WebSearch(Span::from_ms(2)))),
         "k16" => Some((16, Workload::Permutation(Bytes::from_mb(2)))),
+        "k32" => Some((32, Workload::Permutation(Bytes::from_kb(250)))),
         "messages" => Some((8, Workload::Messages(2_000_000))),
         "messages-short" => Some((8, Workload::Messages(20_000))),
         "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),

@@ -1,15 +1,16 @@
 //! The front of the engines: build, run in stretches, look at the nodes in between.
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use backwater_units::{Span, Time};
 
 #[cfg(feature = "reference")]
+use crate::Place;
+#[cfg(feature = "reference")]
 use crate::heap::Heap;
 use crate::shard::{Shard, widest};
 use crate::window::Windows;
-use crate::{Alone, Node, Place, Processes, Trajectory};
+use crate::{Alone, Home, Node, Processes, Trajectory};
 
 /// A place has eight bits for the shard.
 const MOST_SHARDS: usize = 255;
@@ -135,16 +136,15 @@ pub struct Engine<N: Node> {
 
 impl<N: Node> Engine<N> {
     /// An engine over `nodes` (node 0, 1, …). No message takes effect sooner than `lookahead` after it is sent
-    /// and, typically, not later than `reach`. `groups[i]` says what node `i` belongs to (a pod, a rack): nodes of
-    /// one group stay on one thread where that balances.
+    /// and, typically, not later than `reach`. `homes[i]` says where node `i` belongs.
     ///
     /// # Panics
     /// If `lookahead` is zero, there is no node, or there are more than 2²⁴ nodes.
-    pub fn new(kind: Kind, nodes: Vec<N>, groups: &[u32], lookahead: Span, reach: Span) -> Self {
-        assert_eq!(groups.len(), nodes.len(), "one group per node");
+    pub fn new(kind: Kind, nodes: Vec<N>, homes: &[Home], lookahead: Span, reach: Span) -> Self {
+        assert_eq!(homes.len(), nodes.len(), "one home per node");
         let mut nodes = nodes.into_iter();
         let build = |_| nodes.next().expect("one process has all nodes");
-        Self::among(Arc::new(Alone), kind, build, groups, lookahead, reach)
+        Self::among(Arc::new(Alone), kind, build, homes, lookahead, reach)
     }
 
     /// The same with the nodes dealt out to processes: each builds only its own ones, in the order of their numbers. What each of
@@ -155,13 +155,13 @@ impl<N: Node> Engine<N> {
     pub fn among(
         processes: Arc<dyn Processes>,
         kind: Kind,
-        mut build: impl FnMut(u32) -> N,
-        groups: &[u32],
+        build: impl FnMut(u32) -> N,
+        homes: &[Home],
         lookahead: Span,
         reach: Span,
     ) -> Self {
         assert!(lookahead > Span::ZERO, "the lookahead must be positive");
-        let total = groups.len();
+        let total = homes.len();
         assert!(total > 0 && total < 1 << 24, "between 1 and 2^24 nodes");
         let count = processes.count();
         assert!(count <= total.min(MOST_SHARDS), "no more processes than nodes, and at most {MOST_SHARDS}");
@@ -182,10 +182,8 @@ impl<N: Node> Engine<N> {
                 // Every process has as many shards as the one with the fewest: all must know where each node is.
                 let threads = threads.clamp(1, (MOST_SHARDS / count).min(total / count));
                 let of_this = processes.gather(vec![threads]).into_iter().min().unwrap_or(1);
-                let shards = of_this * count;
-                let first = processes.rank() * of_this;
-                let (shards, places) = divide(&mut build, groups, shards, first..first + of_this, slots);
-                Inner::Windows(Windows::new(Arc::clone(&processes), shards, places, width))
+                let windows = Windows::new(Arc::clone(&processes), build, homes, of_this, slots, width);
+                Inner::Windows(windows)
             }
         };
         Self { inner, now: 0, grid: 1, reached: 0, processes }.with_grid(Span::from_ps(width))
@@ -331,6 +329,16 @@ impl<N: Node> Engine<N> {
         }
     }
 
+    /// For tests: moves the nodes of a run on several threads to shards drawn from `seed`, between two stretches.
+    #[doc(hidden)]
+    pub fn deal_at_random(&mut self, seed: u64) {
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(_) => {}
+            Inner::Windows(windows) => windows.deal_at_random(seed),
+        }
+    }
+
     /// The time reached: the end of the last window run, or `until`.
     pub fn now(&self) -> Time {
         Time::from_ps(self.now)
@@ -430,36 +438,4 @@ impl<N: Node> Engine<N> {
             },
         }
     }
-}
-
-/// Deals the groups out to the shards, in order of size of group number, filling one shard after the other; builds the nodes of those
-/// that are `own`.
-fn divide<N: Node>(
-    build: &mut impl FnMut(u32) -> N,
-    groups: &[u32],
-    shards: usize,
-    own: Range<usize>,
-    slots: usize,
-) -> (Vec<Shard<N>>, Vec<Place>) {
-    let total = groups.len();
-    let mut order: Vec<usize> = (0..total).collect();
-    order.sort_by_key(|&i| (groups[i], i));
-    let mut shard_for = vec![0; total];
-    for (rank, &i) in order.iter().enumerate() {
-        shard_for[i] = rank * shards / total;
-    }
-    let mut sizes = vec![0; shards];
-    let mut places = Vec::with_capacity(total);
-    for &shard in &shard_for {
-        places.push(Place::new(shard, sizes[shard]));
-        sizes[shard] += 1;
-    }
-    let mut dealt: Vec<Vec<N>> = own.clone().map(|shard| Vec::with_capacity(sizes[shard])).collect();
-    for (number, &shard) in (0..).zip(&shard_for).filter(|(_, shard)| own.contains(shard)) {
-        let mut node = build(number);
-        node.placed(&places);
-        dealt[shard - own.start].push(node);
-    }
-    let shards_made = own.zip(dealt).map(|(i, nodes)| Shard::new(i, shards, nodes, slots)).collect();
-    (shards_made, places)
 }

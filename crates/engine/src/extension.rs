@@ -47,53 +47,93 @@ impl Arena {
     }
 }
 
-/// A message with the window and the node that it is for.
+/// Messages one after the other that are for one node in one window.
 #[derive(Clone, Copy, Debug)]
-struct Parcel<M> {
+struct Run {
     window: u64,
     node: u32,
-    extension: u32,
-    message: M,
+    /// Its messages end here; they begin where those of the run before it end.
+    end: u32,
 }
 
-/// Messages on a long way: to another shard, or to a window that has no list yet.
+/// Messages on a long way: to another shard, or to a window that has no list yet. They lie in memory as they were sent, so that those
+/// that a port sends one after the other are read as one piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Mail<M> {
-    parcels: Vec<Parcel<M>>,
+    runs: Vec<Run>,
+    messages: Vec<M>,
+    /// Which messages have something beside them, in their order.
+    laden: Vec<u32>,
     extensions: Arena,
 }
 
 impl<M> Default for Mail<M> {
     fn default() -> Self {
-        Self { parcels: Vec::new(), extensions: Arena::default() }
+        Self { runs: Vec::new(), messages: Vec::new(), laden: Vec::new(), extensions: Arena::default() }
     }
 }
 
 impl<M: Copy> Mail<M> {
+    #[inline]
     pub(crate) fn push(&mut self, window: u64, node: usize, message: M, extension: &[u8]) {
-        let extension = self.extensions.put(extension);
-        self.parcels.push(Parcel { window, node: node as u32, extension, message });
+        if !extension.is_empty() {
+            self.laden.push(self.messages.len() as u32);
+            self.extensions.put(extension);
+        }
+        self.messages.push(message);
+        let (node, end) = (node as u32, self.messages.len() as u32);
+        match self.runs.last_mut() {
+            Some(run) if run.window == window && run.node == node => run.end = end,
+            _ => self.runs.push(Run { window, node, end }),
+        }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.parcels.is_empty()
+        self.messages.is_empty()
     }
 
     /// The earliest window; `u64::MAX` if it is empty.
     pub(crate) fn first_window(&self) -> u64 {
-        self.parcels.iter().map(|parcel| parcel.window).min().unwrap_or(u64::MAX)
+        self.runs.iter().map(|run| run.window).min().unwrap_or(u64::MAX)
     }
 
     /// All messages, with the places of their nodes.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, &M)> {
-        self.parcels.iter().map(|parcel| (parcel.node as usize, &parcel.message))
+        self.pieces().flat_map(|(_, node, piece)| piece.iter().map(move |message| (node, message)))
+    }
+
+    /// Whether nothing is beside its messages.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.laden.is_empty()
+    }
+
+    /// Its messages in pieces that are for one window and node.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (u64, usize, &[M])> {
+        let mut begin = 0;
+        self.runs.iter().map(move |run| {
+            let piece = &self.messages[begin..run.end as usize];
+            begin = run.end as usize;
+            (run.window, run.node as usize, piece)
+        })
     }
 
     /// Empties it: `f` gets window, node, message and extension of each.
     pub(crate) fn drain(&mut self, mut f: impl FnMut(u64, usize, M, &[u8])) {
-        for parcel in self.parcels.drain(..) {
-            f(parcel.window, parcel.node as usize, parcel.message, self.extensions.get(parcel.extension));
+        let (mut index, mut laden) = (0, (0..).zip(&self.laden).peekable());
+        for (window, node, piece) in self.pieces() {
+            for message in piece {
+                let beside = laden.next_if(|(_, at)| **at == index);
+                f(window, node, *message, self.extensions.get(beside.map_or(NONE, |(number, _)| number)));
+                index += 1;
+            }
         }
+        self.clear();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.runs.clear();
+        self.messages.clear();
+        self.laden.clear();
         self.extensions.clear();
     }
 
@@ -102,7 +142,7 @@ impl<M: Copy> Mail<M> {
     where
         M: Plain,
     {
-        self.parcels.len().put(to);
+        self.messages.len().put(to);
         self.drain(|window, node, message, extension| {
             (window, node as u32, extension.len() as u16).put(to);
             to.extend_from_slice(extension);
@@ -125,7 +165,10 @@ impl<M: Copy> Mail<M> {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.parcels.capacity() * size_of::<Parcel<M>>() + self.extensions.memory()
+        self.runs.capacity() * size_of::<Run>()
+            + self.messages.capacity() * size_of::<M>()
+            + self.laden.capacity() * size_of::<u32>()
+            + self.extensions.memory()
     }
 }
 

@@ -30,6 +30,20 @@ impl<M: Copy> Slot<M> {
         self.beside.put(node, self.lists[node].len(), extension);
         self.lists[node].push(message);
     }
+
+    /// Takes everything out: `f` gets node, message and extension of each.
+    fn drain(&mut self, mut f: impl FnMut(usize, M, &[u8])) {
+        let mut extensions: BTreeMap<(usize, usize), Vec<u8>> = BTreeMap::new();
+        self.beside.drain(|node, index, extension| {
+            extensions.insert((node, index), extension.to_vec());
+        });
+        for (node, list) in self.lists.iter_mut().enumerate() {
+            for (index, message) in list.drain(..).enumerate() {
+                f(node, message, extensions.get(&(node, index)).map_or(&[], Vec::as_slice));
+            }
+        }
+        self.used = false;
+    }
 }
 
 impl<M: Message> Slot<M> {
@@ -37,16 +51,10 @@ impl<M: Message> Slot<M> {
     #[cold]
     pub(crate) fn split_off(&mut self, end: u64) -> Self {
         let (mut early, mut late) = (Self::new(self.lists.len()), Self::new(self.lists.len()));
-        let mut extensions: BTreeMap<(usize, usize), Vec<u8>> = BTreeMap::new();
-        self.beside.drain(|node, index, extension| {
-            extensions.insert((node, index), extension.to_vec());
+        self.drain(|node, message, extension| {
+            let half = if message.time() < end { &mut early } else { &mut late };
+            half.put(node, message, extension);
         });
-        for (node, list) in self.lists.iter().enumerate() {
-            for (index, message) in list.iter().enumerate() {
-                let half = if message.time() < end { &mut early } else { &mut late };
-                half.put(node, *message, extensions.get(&(node, index)).map_or(&[], Vec::as_slice));
-            }
-        }
         *self = early;
         late
     }
@@ -92,6 +100,35 @@ impl<M: Copy> Inbox<M> {
             return;
         }
         self.slots[(window & self.mask) as usize].put(node, message, extension);
+    }
+
+    /// Puts messages for `node`, with nothing beside them, into the window `ahead` (>= 1) of `current`.
+    pub(crate) fn put_all(&mut self, current: u64, ahead: u64, node: usize, messages: &[M]) {
+        if ahead > self.mask {
+            for message in messages {
+                self.put(current, ahead, node, *message, &[]);
+            }
+            return;
+        }
+        let slot = &mut self.slots[((current + ahead) & self.mask) as usize];
+        slot.used = true;
+        slot.lists[node].extend_from_slice(messages);
+    }
+
+    /// An empty one of the same ring for so many nodes.
+    pub(crate) fn like(&self, nodes: usize) -> Self {
+        Self::new(nodes, self.slots.len())
+    }
+
+    /// Takes all messages out, none of which is for a window before `next`: `f` gets window, node, message and extension of each.
+    pub(crate) fn take_all(&mut self, next: u64, mut f: impl FnMut(u64, usize, M, &[u8])) {
+        for window in next..=next + self.mask {
+            let mut slot = std::mem::take(&mut self.slots[(window & self.mask) as usize]);
+            slot.drain(|node, message, extension| f(window, node, message, extension));
+        }
+        for mut mail in std::mem::take(&mut self.far).into_values() {
+            mail.drain(&mut f);
+        }
     }
 
     /// The first window after `current` that holds a message, or `current` if it was run in part and still does.

@@ -11,13 +11,14 @@
 //! A model implements [`Node`] and [`Message`], and [`Engine`] runs it. The feature `reference` adds `Kind::Heap`, a plain
 //! global priority queue that the windows are tested against: both give the same [`Trajectory`] digest.
 
-mod barrier;
+mod deal;
 mod engine;
 mod extension;
 #[cfg(feature = "reference")]
 mod heap;
 mod inbox;
 mod key;
+mod meeting;
 mod model;
 mod plain;
 mod processes;
@@ -26,6 +27,7 @@ mod stream;
 mod trajectory;
 mod window;
 
+pub use deal::Home;
 pub use engine::{Engine, Kind, Limits, Stats, Stop};
 pub use extension::MAX_EXTENSION;
 pub use key::{Class, Key, Ties};

@@ -44,8 +44,8 @@ pub(crate) struct Shard<N: Node> {
     /// Periods of the grid, in picoseconds: a whole number of windows.
     grid: u64,
     /// Nodes that had an event in a period that is not closed yet, and its end. Empty where a period is one window.
-    open: Vec<u32>,
-    open_until: u64,
+    pub(crate) open: Vec<u32>,
+    pub(crate) open_until: u64,
     keys: Keys,
     scratch: N::Scratch,
 }
@@ -93,7 +93,9 @@ impl<M: Copy> WindowPost<'_, M> {
     #[cold]
     #[inline(never)]
     fn send_away(&mut self, to: Place, late: u64, message: M, extension: &[u8]) {
-        let window = self.index + 1 + late / self.width;
+        // Without a division where almost all of it goes.
+        let beyond = if late < self.two_widths { u64::from(late >= self.width) } else { late / self.width };
+        let window = self.index + 1 + beyond;
         let here = to.shard() == Place(self.here).shard();
         let mail = if here { &mut *self.deferred } else { &mut self.mail[to.shard()] };
         mail.push(window, to.index(), message, extension);
@@ -166,6 +168,14 @@ impl<N: Node> Shard<N> {
             scratch: N::Scratch::default(),
             nodes,
         }
+    }
+
+    /// Gives it other nodes, with what is under way to them. The periods that are open end at `open_until`.
+    pub(crate) fn settle(&mut self, nodes: Vec<N>, open_until: u64) {
+        self.next = nodes.iter().map(|node| node.local_key().time).collect();
+        self.inbox = self.inbox.like(nodes.len());
+        self.nodes = nodes;
+        self.open_until = if self.open.is_empty() { u64::MAX } else { open_until };
     }
 
     /// From now on periods take `grid`.

@@ -6,53 +6,100 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use crate::barrier::Barrier;
+use crate::deal::deal;
 use crate::engine::{Limits, Stop};
 use crate::extension::Mail;
+use crate::meeting::{Meeting, Word};
 use crate::shard::{Shard, Window};
-use crate::{Node, Place, Plain, Processes};
+use crate::{Home, Node, Place, Plain, Processes, mix};
 
-/// What a shard, or another process, tells the others at the end of a window.
-#[derive(Default)]
+/// What a shard, or a process, tells the others at the end of a window.
+#[derive(Clone, Copy)]
 struct Notice {
-    next: AtomicU64,
-    completed: AtomicU64,
-    recorded: AtomicU64,
-    stop: AtomicBool,
-    look: AtomicBool,
-    failed: AtomicBool,
+    /// The first window in which something is due.
+    next: u64,
+    completed: u64,
+    recorded: u64,
+    failed: bool,
+    stop: bool,
+    look: bool,
+}
+
+impl Default for Notice {
+    fn default() -> Self {
+        Self { next: u64::MAX, completed: 0, recorded: 0, failed: false, stop: false, look: false }
+    }
 }
 
 impl Notice {
-    /// What all shards of this process tell, as bytes.
-    fn put(own: &[Self], to: &mut Vec<u8>) {
-        let sum = |f: fn(&Self) -> &AtomicU64| own.iter().map(|n| f(n).load(Relaxed)).sum::<u64>();
-        let any = |f: fn(&Self) -> &AtomicBool| own.iter().any(|n| f(n).load(Relaxed));
-        let next = own.iter().map(|n| n.next.load(Relaxed)).min().unwrap_or(u64::MAX);
-        (next, sum(|n| &n.completed), sum(|n| &n.recorded)).put(to);
-        (any(|n| &n.stop), any(|n| &n.look), any(|n| &n.failed)).put(to);
+    fn put(self, to: &mut Vec<u8>) {
+        (self.next, self.completed, self.recorded).put(to);
+        (self.stop, self.look, self.failed).put(to);
     }
 
-    /// Takes what another process tells.
-    fn take(&self, from: &mut &[u8]) -> Option<()> {
+    fn take(from: &mut &[u8]) -> Option<Self> {
         let (next, completed, recorded) = Plain::take(from)?;
         let (stop, look, failed) = Plain::take(from)?;
-        self.next.store(next, Relaxed);
-        self.completed.store(completed, Relaxed);
-        self.recorded.store(recorded, Relaxed);
-        self.stop.store(stop, Relaxed);
-        self.look.store(look, Relaxed);
-        self.failed.store(failed, Relaxed);
-        Some(())
+        Some(Self { next, completed, recorded, failed, stop, look })
     }
 }
 
-/// Notices and mail of one window; two of them alternate, so that one barrier per window is enough.
+#[derive(Default)]
+struct StoredNotice {
+    next: AtomicU64,
+    completed: AtomicU64,
+    recorded: AtomicU64,
+    failed: AtomicBool,
+    stop: AtomicBool,
+    look: AtomicBool,
+}
+
+impl Word for Notice {
+    type Store = StoredNotice;
+    fn store(&self, to: &StoredNotice) {
+        to.next.store(self.next, Relaxed);
+        to.completed.store(self.completed, Relaxed);
+        to.recorded.store(self.recorded, Relaxed);
+        to.failed.store(self.failed, Relaxed);
+        to.stop.store(self.stop, Relaxed);
+        to.look.store(self.look, Relaxed);
+    }
+    fn load(from: &StoredNotice) -> Self {
+        Self {
+            next: from.next.load(Relaxed),
+            completed: from.completed.load(Relaxed),
+            recorded: from.recorded.load(Relaxed),
+            failed: from.failed.load(Relaxed),
+            stop: from.stop.load(Relaxed),
+            look: from.look.load(Relaxed),
+        }
+    }
+    fn and(self, other: Self) -> Self {
+        Self {
+            next: self.next.min(other.next),
+            completed: self.completed + other.completed,
+            recorded: self.recorded + other.recorded,
+            failed: self.failed || other.failed,
+            stop: self.stop || other.stop,
+            look: self.look || other.look,
+        }
+    }
+}
+
+/// The mail of one window from one shard to another. It changes hands whole: the sender gives the list that it has filled for the one
+/// that the receiver has emptied. They never come at the same time, so that the lock is always free.
+#[derive(Default)]
+#[repr(align(128))]
+struct Pigeonhole<M> {
+    is_full: AtomicBool,
+    mail: Mutex<Mail<M>>,
+}
+
+/// The mail of one window. Two of them alternate, so that one meeting per window is enough.
 struct Board<M> {
-    /// Those of the shards of this process, then those of the other processes.
-    notices: Vec<Notice>,
-    /// `mail[from * shards + to]`, `from` as in the notices, `to` a shard of any process.
-    mail: Vec<Mutex<Mail<M>>>,
+    /// `holes[from * shards + to]`, `from` a shard of this process or, behind these, another process, `to` a shard of any process.
+    holes: Vec<Pigeonhole<M>>,
+    shards: usize,
 }
 
 /// The buffers for the other processes, and from them.
@@ -78,22 +125,145 @@ pub(crate) struct Windows<N: Node> {
     /// Of them those that were run on several threads.
     pub(crate) shared: u64,
     ways: Ways,
+    homes: Vec<Home>,
+    /// The events of each node when the nodes were dealt out last.
+    seen: Vec<u64>,
     /// Those that this process may use; asked once, as the system reads files for the answer.
     cores: usize,
 }
 
 impl<N: Node> Windows<N> {
+    /// The nodes on so many shards of each process, each with an inbox of so many slots. Only those of this process are built.
     pub(crate) fn new(
         processes: Arc<dyn Processes>,
-        shards: Vec<Shard<N>>,
-        places: Vec<Place>,
+        mut build: impl FnMut(u32) -> N,
+        homes: &[Home],
+        shards: usize,
+        slots: usize,
         width: u64,
     ) -> Self {
-        let first = shards.iter().flat_map(|shard| &shard.next).copied().min().unwrap_or(u64::MAX);
-        let window = if first == u64::MAX { u64::MAX } else { first / width };
+        let (all, first) = (shards * processes.count(), processes.rank() * shards);
+        let (homes, dealt) = if all > 1 {
+            let work: Vec<u64> = homes.iter().map(|home| u64::from(home.work)).collect();
+            (homes.to_vec(), deal(homes, &work, all))
+        } else {
+            (Vec::new(), vec![0; homes.len()])
+        };
+        let places = places(&dealt, all);
+        let own = first..first + shards;
+        let mut nodes: Vec<Vec<N>> = own.clone().map(|_| Vec::new()).collect();
+        for (number, place) in (0..).zip(&places).filter(|(_, place)| own.contains(&place.shard())) {
+            let mut node = build(number);
+            node.placed(&places);
+            nodes[place.shard() - first].push(node);
+        }
+        let shards: Vec<Shard<N>> =
+            own.zip(nodes).map(|(me, nodes)| Shard::new(me, all, nodes, slots)).collect();
+        let soonest = shards.iter().flat_map(|shard| &shard.next).copied().min().unwrap_or(u64::MAX);
+        let window = if soonest == u64::MAX { u64::MAX } else { soonest / width };
         let cores = if shards.len() > 1 { available_parallelism().map_or(1, NonZero::get) } else { 1 };
-        let ways = Ways::default();
-        Self { shards, places, processes, width, window, recorded: 0, count: 0, shared: 0, ways, cores }
+        let (ways, seen) = (Ways::default(), vec![0; homes.len()]);
+        Self {
+            shards,
+            places,
+            processes,
+            width,
+            window,
+            recorded: 0,
+            count: 0,
+            shared: 0,
+            ways,
+            homes,
+            seen,
+            cores,
+        }
+    }
+
+    /// Deals the nodes out again by what there was to do for each since they were dealt out last, if that makes them more even. Nothing
+    /// comes of it but where they run.
+    fn deal_again(&mut self) {
+        if self.window == u64::MAX || self.processes.count() > 1 {
+            return;
+        }
+        let shards = self.shards.len();
+        let events: Vec<u64> =
+            self.places.iter().map(|place| self.at(*place).trajectory().events()).collect();
+        let work: Vec<u64> = events.iter().zip(&self.seen).map(|(now, then)| now - then).collect();
+        self.seen = events;
+        // What was idle may not be so for ever: an eighth of the work is shared out as it was guessed.
+        let (all, guessed) =
+            (work.iter().sum::<u64>(), self.homes.iter().map(|home| u64::from(home.work)).sum());
+        let expected = |(work, home): (&u64, &Home)| {
+            work * 8 + (u128::from(all) * u128::from(home.work) / u128::from(u64::max(guessed, 1))) as u64
+        };
+        let work: Vec<u64> = work.iter().zip(&self.homes).map(expected).collect();
+        let dealt = deal(&self.homes, &work, shards);
+        let busiest = |shard_of: &dyn Fn(usize) -> usize| {
+            let mut loads = vec![0; shards];
+            work.iter().enumerate().for_each(|(node, work)| loads[shard_of(node)] += work);
+            loads.into_iter().max().unwrap_or(0)
+        };
+        let before = busiest(&|node| self.places[node].shard());
+        if busiest(&|node| dealt[node].into()) < before - before / 50 {
+            self.move_to(&dealt);
+        }
+    }
+
+    /// For tests: to shards drawn from `seed`.
+    pub(crate) fn deal_at_random(&mut self, seed: u64) {
+        if self.processes.count() == 1 && self.window < u64::MAX {
+            let shards = self.shards.len() as u64;
+            let dealt: Vec<u16> =
+                (0..self.places.len() as u64).map(|node| (mix(seed, 0, node) % shards) as u16).collect();
+            self.move_to(&dealt);
+        }
+    }
+
+    /// Moves each node, and what waits for it, to its shard. All are of one process.
+    fn move_to(&mut self, dealt: &[u16]) {
+        let numbers = self.numbers();
+        let is_open = |shard: &&Shard<N>| !shard.open.is_empty();
+        let open_until = self.shards.iter().filter(is_open).map(|shard| shard.open_until).max().unwrap_or(0);
+        let mut mail = Mail::default();
+        let mut nodes: Vec<Option<N>> = self.places.iter().map(|_| None).collect();
+        let (mut open, mut kept) = (Vec::new(), Vec::new());
+        for (shard, numbers) in self.shards.iter_mut().zip(&numbers) {
+            // One period is open. Others are over: a shard that has been idle since has not closed them yet.
+            if shard.open_until < open_until {
+                shard.close_period();
+            }
+            open.extend(shard.open.drain(..).map(|index| numbers[index as usize]));
+            kept.extend(shard.kept.drain(..).map(|(index, message)| (numbers[index as usize], message)));
+            shard.inbox.take_all(self.window, |window, index, message, extension| {
+                mail.push(window, numbers[index] as usize, message, extension);
+            });
+            for (number, node) in numbers.iter().zip(shard.nodes.drain(..)) {
+                nodes[*number as usize] = Some(node);
+            }
+        }
+        self.places = places(dealt, self.shards.len());
+        let places = &self.places;
+        let mut dealt: Vec<Vec<N>> = self.shards.iter().map(|_| Vec::new()).collect();
+        for (place, node) in places.iter().zip(nodes) {
+            let mut node = node.expect("each node has a place");
+            node.placed(places);
+            dealt[place.shard()].push(node);
+        }
+        let at = |number: u32| places[number as usize];
+        for number in open {
+            self.shards[at(number).shard()].open.push(at(number).index() as u32);
+        }
+        for (number, message) in kept {
+            self.shards[at(number).shard()].kept.push((at(number).index() as u32, message));
+        }
+        for (shard, nodes) in self.shards.iter_mut().zip(dealt) {
+            shard.settle(nodes, open_until);
+        }
+        mail.drain(|window, number, message, extension| {
+            let to = at(number as u32);
+            let inbox = &mut self.shards[to.shard()].inbox;
+            inbox.put(self.window, window - self.window, to.index(), message, extension);
+        });
     }
 
     /// The number of the first shard of this process.
@@ -150,47 +320,62 @@ impl<N: Node> Windows<N> {
         let (shards, count) = (self.shards.len(), self.processes.count());
         let tellers = shards + count - 1;
         let boards: [Board<N::Message>; 2] = std::array::from_fn(|_| Board {
-            notices: (0..tellers).map(|_| Notice::default()).collect(),
-            mail: (0..tellers * shards * count).map(|_| Mutex::new(Mail::default())).collect(),
+            holes: (0..tellers * shards * count)
+                .map(|_| Pigeonhole { is_full: AtomicBool::new(false), mail: Mutex::default() })
+                .collect(),
+            shards: shards * count,
         });
         let post = Mutex::new(Post { to: vec![Vec::new(); count], from: vec![Vec::new(); count] });
         // What a process has been given to do since the last stretch, the others do not know.
         self.window = self.processes.gather(vec![self.window]).into_iter().min().unwrap_or(u64::MAX);
         loop {
-            let barrier = Barrier::new(shards, self.cores);
+            let turn = if shards == 1 { Turn::whole() } else { self.ways.turn() };
+            let meeting = Meeting::new(if turn.way == Way::Shared { shards } else { 1 }, self.cores);
             let step = Step {
                 boards: &boards,
                 post: &post,
                 processes: &*self.processes,
                 shards,
-                barrier: &barrier,
+                meeting: &meeting,
                 width: self.width,
                 first: self.window,
-                most: if shards == 1 { u64::MAX } else { self.ways.turn() },
+                turn,
                 recorded_before: self.recorded,
                 world,
                 limits,
             };
-            let way = self.ways.best(shards);
             let started = Instant::now();
-            let outcome = match way {
+            let outcome = match turn.way {
                 Way::Alone => step.alone(&mut self.shards),
                 Way::Shared => step.shared(&mut self.shards),
             };
-            self.ways.took(way, started.elapsed(), outcome.windows);
             self.window = outcome.window;
             self.count += outcome.windows;
-            if matches!(way, Way::Shared) {
+            if turn.way == Way::Shared {
                 self.shared += outcome.windows;
             }
+            if outcome.stop.is_some_and(|stop| !matches!(stop, Stop::Look | Stop::Paused)) {
+                self.recorded = outcome.recorded.unwrap_or(self.recorded);
+            }
+            if shards > 1 && self.ways.took(turn, started.elapsed(), outcome.windows) {
+                self.deal_again();
+            }
             if let Some(stop) = outcome.stop {
-                if !matches!(stop, Stop::Look | Stop::Paused) {
-                    self.recorded = outcome.recorded.unwrap_or(self.recorded);
-                }
                 return stop;
             }
         }
     }
+}
+
+/// Where each node is, one after the other on its shard.
+fn places(dealt: &[u16], shards: usize) -> Vec<Place> {
+    let mut sizes = vec![0; shards];
+    let place = |shard: &u16| {
+        let size = &mut sizes[usize::from(*shard)];
+        *size += 1;
+        Place::new((*shard).into(), *size - 1)
+    };
+    dealt.iter().map(place).collect()
 }
 
 /// Who runs the shards through a window: the calling thread one after the other, or each a thread of its own. The trajectory is the
@@ -199,6 +384,22 @@ impl<N: Node> Windows<N> {
 enum Way {
     Alone,
     Shared,
+}
+
+/// So many windows are run in one way before the next is chosen.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    way: Way,
+    most: u64,
+    /// A turn of one thread is over when it has taken so long, too.
+    patience: Option<Duration>,
+    is_trial: bool,
+}
+
+impl Turn {
+    const fn whole() -> Self {
+        Self { way: Way::Alone, most: u64::MAX, patience: None, is_trial: false }
+    }
 }
 
 /// What the ways took when they were tried last. Windows of a few events are over before threads have met.
@@ -211,36 +412,41 @@ struct Ways {
 }
 
 impl Ways {
-    /// So many windows are run in one way before the next is chosen; the first turns are short ones to try.
     const TURN: u64 = 4096;
+    /// Turns that try a way are shorter: so many windows, or so long on one thread.
     const TRY: u64 = 256;
+    const PATIENCE: Duration = Duration::from_millis(1);
     /// What was slower is tried again after so many turns.
     const AGAIN: u64 = 64;
+    /// Windows that take so many nanoseconds on one thread are worth sharing: threads have met in a tenth of it.
+    const SURE: f64 = 100_000.0;
 
-    fn is_trial(&self) -> bool {
-        self.turns % Self::AGAIN < 2
+    fn turn(&self) -> Turn {
+        let shared = Turn { way: Way::Shared, most: Self::TURN, patience: None, is_trial: false };
+        match self.turns % Self::AGAIN {
+            0 => Turn { way: Way::Alone, most: Self::TRY, patience: Some(Self::PATIENCE), is_trial: true },
+            1 => Turn { most: Self::TRY, is_trial: true, ..shared },
+            _ if self.shared < self.alone || self.alone >= Self::SURE => shared,
+            _ => Turn { way: Way::Alone, ..shared },
+        }
     }
 
-    fn turn(&self) -> u64 {
-        if self.is_trial() { Self::TRY } else { Self::TURN }
-    }
-
-    fn best(&self, shards: usize) -> Way {
-        let shared = if self.is_trial() { self.turns % Self::AGAIN == 1 } else { self.shared < self.alone };
-        if shards > 1 && shared { Way::Shared } else { Way::Alone }
-    }
-
-    /// A turn that a limit cut short says little.
-    fn took(&mut self, way: Way, time: Duration, windows: u64) {
-        if windows < Self::TRY {
-            return;
+    /// Whether the nodes are to be dealt out again now: after the first turns, and ever more seldom. A turn that a limit cut short says
+    /// little, and does not count.
+    fn took(&mut self, turn: Turn, time: Duration, windows: u64) -> bool {
+        if windows == 0 {
+            return false;
+        }
+        if windows < turn.most.min(Self::TRY) && turn.patience.is_none_or(|patience| time < patience) {
+            return false;
         }
         let each = time.as_nanos() as f64 / windows as f64;
-        match way {
+        match turn.way {
             Way::Alone => self.alone = each,
             Way::Shared => self.shared = each,
         }
         self.turns += 1;
+        !turn.is_trial && (self.turns - 2).is_power_of_two() || self.turns == 2
     }
 }
 
@@ -259,11 +465,10 @@ struct Step<'a, N: Node> {
     processes: &'a dyn Processes,
     /// Shards of this process, and of each other one.
     shards: usize,
-    barrier: &'a Barrier,
+    meeting: &'a Meeting<Notice>,
     width: u64,
     first: u64,
-    /// Windows to run at most.
-    most: u64,
+    turn: Turn,
     recorded_before: u64,
     world: &'a N::World,
     limits: &'a Limits<'a>,
@@ -281,28 +486,29 @@ impl<N: Node> Step<'_, N> {
         })
     }
 
-    /// The life of one shard between two stops. Every shard comes to the same decision from the same board.
+    /// The life of one shard between two stops. Every shard comes to the same decision from the same notice.
     fn life(&self, me: usize, shard: &mut Shard<N>) -> Outcome {
         let mut outcome = Outcome { stop: None, window: self.first, windows: 0, recorded: None };
+        let mut member = self.meeting.join(me);
         while let Some(window) = self.next(&mut outcome) {
             shard.run(window, self.world);
             outcome.windows += 1;
             let board = &self.boards[(outcome.windows & 1) as usize];
-            self.publish(me, shard, board, window.index);
-            self.barrier.wait();
+            let mut notice = member.meet(self.publish(me, shard, board, window.index));
             if self.processes.count() == 1 {
                 self.collect(me, shard, board, 0..self.shards, window.index);
             } else {
                 let mut near = || self.collect(me, shard, board, 0..self.shards, window.index);
-                if me == 0 {
-                    self.exchange(board, &mut near);
+                let word = if me == 0 {
+                    self.exchange(board, notice, &mut near)
                 } else {
                     near();
-                }
-                self.barrier.wait();
-                self.collect(me, shard, board, self.shards..board.notices.len(), window.index);
+                    Notice::default()
+                };
+                notice = member.meet(word);
+                self.collect(me, shard, board, self.shards..board.tellers(), window.index);
             }
-            self.decide(me, board, window, &mut outcome);
+            self.decide(me, notice, window, &mut outcome);
         }
         outcome
     }
@@ -310,22 +516,27 @@ impl<N: Node> Step<'_, N> {
     /// All shards in turn on this thread.
     fn alone(&self, shards: &mut [Shard<N>]) -> Outcome {
         let mut outcome = Outcome { stop: None, window: self.first, windows: 0, recorded: None };
+        let started = Instant::now();
         while let Some(window) = self.next(&mut outcome) {
             outcome.windows += 1;
             let board = &self.boards[(outcome.windows & 1) as usize];
+            let mut notice = Notice::default();
             for (me, shard) in shards.iter_mut().enumerate() {
                 shard.run(window, self.world);
-                self.publish(me, shard, board, window.index);
+                notice = notice.and(self.publish(me, shard, board, window.index));
             }
-            self.exchange(board, &mut || {
+            let notice = self.exchange(board, notice, &mut || {
                 for (me, shard) in shards.iter_mut().enumerate() {
                     self.collect(me, shard, board, 0..self.shards, window.index);
                 }
             });
             for (me, shard) in shards.iter_mut().enumerate() {
-                self.collect(me, shard, board, self.shards..board.notices.len(), window.index);
+                self.collect(me, shard, board, self.shards..board.tellers(), window.index);
             }
-            self.decide(0, board, window, &mut outcome);
+            self.decide(0, notice, window, &mut outcome);
+            if self.turn.patience.is_some_and(|patience| started.elapsed() >= patience) {
+                break;
+            }
         }
         outcome
     }
@@ -347,60 +558,58 @@ impl<N: Node> Step<'_, N> {
         }
         let grid_end = start + self.width;
         let end = grid_end.min(self.limits.end());
-        (outcome.windows < self.most).then_some(Window { index, start, grid_end, end })
+        (outcome.windows < self.turn.most).then_some(Window { index, start, grid_end, end })
     }
 
-    /// What follows from the notices of all shards.
-    fn decide(&self, me: usize, board: &Board<N::Message>, window: Window, outcome: &mut Outcome) {
+    /// What follows from what all shards noted.
+    fn decide(&self, me: usize, notice: Notice, window: Window, outcome: &mut Outcome) {
         if me == 0 {
             self.limits.report(window.end);
         }
-        let sum =
-            |f: fn(&Notice) -> &AtomicU64| board.notices.iter().map(|n| f(n).load(Relaxed)).sum::<u64>();
-        let any = |f: fn(&Notice) -> &AtomicBool| board.notices.iter().any(|n| f(n).load(Relaxed));
         let is_cut = !window.is_whole() && self.limits.stop() == Stop::Paused;
-        let recorded = sum(|n| &n.recorded);
-        outcome.recorded = Some(recorded);
-        outcome.window = board.notices.iter().map(|n| n.next.load(Relaxed)).min().unwrap_or(u64::MAX);
-        outcome.stop = if any(|n| &n.failed) {
+        outcome.recorded = Some(notice.recorded);
+        outcome.window = notice.next;
+        outcome.stop = if notice.failed {
             Some(Stop::Failed)
         } else if is_cut {
             // What is known at the end of a window is known at the end of this one, even if nothing more happens in it.
             outcome.window = window.index;
             outcome.windows -= 1;
             Some(Stop::Paused)
-        } else if sum(|n| &n.completed) >= self.limits.goal {
+        } else if notice.completed >= self.limits.goal {
             Some(Stop::Goal)
         } else if !window.is_whole() {
             Some(Stop::Until)
-        } else if any(|n| &n.stop) {
+        } else if notice.stop {
             Some(Stop::Interrupted)
-        } else if recorded - self.recorded_before >= self.limits.records {
+        } else if notice.recorded - self.recorded_before >= self.limits.records {
             Some(Stop::Records)
-        } else if any(|n| &n.look) {
+        } else if notice.look {
             Some(Stop::Look)
         } else {
             None
         };
     }
 
-    fn publish(&self, me: usize, shard: &mut Shard<N>, board: &Board<N::Message>, window: u64) {
+    /// Puts what the shard sent where the others find it, and notes how it stands.
+    fn publish(&self, me: usize, shard: &mut Shard<N>, board: &Board<N::Message>, window: u64) -> Notice {
         let mut next = shard.next_window(window, self.width);
-        let shards = shard.mail.len();
         for (to, mail) in shard.mail.iter_mut().enumerate() {
             if !mail.is_empty() {
                 next = next.min(mail.first_window());
-                let mut slot = board.mail[me * shards + to].lock().expect("no shard panicked");
-                std::mem::swap(&mut *slot, mail);
+                let hole = board.hole(me, to);
+                std::mem::swap(&mut *hole.mail.lock().expect("no shard panicked"), mail);
+                hole.is_full.store(true, Relaxed);
             }
         }
-        let notice = &board.notices[me];
-        notice.next.store(next, Relaxed);
-        notice.completed.store(shard.tally.completed, Relaxed);
-        notice.recorded.store(shard.tally.recorded, Relaxed);
-        notice.failed.store(shard.tally.failed, Relaxed);
-        notice.stop.store(me == 0 && self.limits.interrupted(), Relaxed);
-        notice.look.store(me == 0 && self.limits.looked_at(), Relaxed);
+        Notice {
+            next,
+            completed: shard.tally.completed,
+            recorded: shard.tally.recorded,
+            failed: shard.tally.failed,
+            stop: me == 0 && self.limits.interrupted(),
+            look: me == 0 && self.limits.looked_at(),
+        }
     }
 
     /// Takes in the mail of `tellers`.
@@ -412,45 +621,69 @@ impl<N: Node> Step<'_, N> {
         tellers: Range<usize>,
         current: u64,
     ) {
-        let (shards, to) = (shard.mail.len(), self.processes.rank() * self.shards + me);
-        for from in tellers {
-            if from == me {
-                continue;
+        let to = self.processes.rank() * self.shards + me;
+        let inbox = &mut shard.inbox;
+        let full = |hole: &&Pigeonhole<_>| hole.is_full.load(Relaxed);
+        for hole in tellers.map(|from| board.hole(from, to)).filter(full) {
+            hole.is_full.store(false, Relaxed);
+            let mut mail = hole.mail.lock().expect("no shard panicked");
+            if mail.is_plain() {
+                for (window, node, messages) in mail.pieces() {
+                    inbox.put_all(current, window - current, node, messages);
+                }
+                mail.clear();
+            } else {
+                mail.drain(|window, node, message, extension| {
+                    inbox.put(current, window - current, node, message, extension);
+                });
             }
-            let mut mail = board.mail[from * shards + to].lock().expect("no shard panicked");
-            mail.drain(|window, node, message, extension| {
-                shard.inbox.put(current, window - current, node, message, extension);
-            });
         }
     }
 
-    /// Sends the other processes what is on the board for them, and puts there what they send; `meanwhile` is done until it has come.
-    fn exchange(&self, board: &Board<N::Message>, meanwhile: &mut dyn FnMut()) {
+    /// Sends the other processes what is on the board for them and the notice of all shards here, and puts there what they send;
+    /// `meanwhile` is done until it has come. The notice of all processes.
+    fn exchange(&self, board: &Board<N::Message>, notice: Notice, meanwhile: &mut dyn FnMut()) -> Notice {
         let (count, own) = (self.processes.count(), self.processes.rank());
         if count == 1 {
-            return meanwhile();
+            meanwhile();
+            return notice;
         }
-        let shards = self.shards * count;
         let of = |process: usize| process * self.shards..(process + 1) * self.shards;
         let mut post = self.post.lock().expect("no shard panicked");
         let Post { to, from } = &mut *post;
         for (process, bytes) in to.iter_mut().enumerate().filter(|(process, _)| *process != own) {
             bytes.clear();
-            Notice::put(&board.notices[..self.shards], bytes);
+            notice.put(bytes);
             for (from, to) in (0..self.shards).flat_map(|from| of(process).map(move |to| (from, to))) {
-                board.mail[from * shards + to].lock().expect("no shard panicked").put(bytes);
+                let hole = board.hole(from, to);
+                hole.is_full.store(false, Relaxed);
+                hole.mail.lock().expect("no shard panicked").put(bytes);
             }
         }
         self.processes.exchange(to, meanwhile, from);
         let others = from.iter().enumerate().filter(|(process, _)| *process != own);
-        for (teller, (_, bytes)) in (self.shards..).zip(others) {
+        others.zip(self.shards..).fold(notice, |notice, ((_, bytes), teller)| {
             let bytes = &mut &bytes[..];
-            let mut taken = board.notices[teller].take(bytes);
+            let other = Notice::take(bytes);
             for to in (0..self.shards).flat_map(|_| of(own)) {
-                let mut mail = board.mail[teller * shards + to].lock().expect("no shard panicked");
-                taken = taken.and_then(|()| mail.take(bytes));
+                let hole = board.hole(teller, to);
+                let taken = hole.mail.lock().expect("no shard panicked").take(bytes);
+                assert!(taken.is_some(), "the processes are of one build");
+                hole.is_full.store(true, Relaxed);
             }
-            assert!(taken.is_some() && bytes.is_empty(), "the processes are of one build");
-        }
+            assert!(bytes.is_empty(), "the processes are of one build");
+            notice.and(other.expect("the processes are of one build"))
+        })
+    }
+}
+
+impl<M> Board<M> {
+    fn hole(&self, from: usize, to: usize) -> &Pigeonhole<M> {
+        &self.holes[from * self.shards + to]
+    }
+
+    /// The shards of this process and the other processes.
+    const fn tellers(&self) -> usize {
+        self.holes.len() / self.shards
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use backwater_engine::{
-    Class, Engine, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
+    Class, Engine, Home, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
     Together, Trajectory, plain, stream, uniform,
 };
 use backwater_units::{Span, Time};
@@ -152,9 +152,14 @@ fn laden_jugglers(laden: u32, seed: u64, nodes: u32, balls: u16, throws: u64) ->
     jugglers(seed, nodes, balls, throws).into_iter().map(load).collect()
 }
 
+/// Groups of some nodes, and nodes of no group.
+fn homes(nodes: u32) -> Vec<Home> {
+    (0..nodes).map(|node| Home { group: (node % 3 > 0).then_some(node / 5), work: 1 }).collect()
+}
+
 fn engine(kind: Kind, nodes: Vec<Juggler>) -> Engine<Juggler> {
-    let groups: Vec<u32> = (0..nodes.len() as u32).collect();
-    Engine::new(kind, nodes, &groups, Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD))
+    let homes = homes(nodes.len() as u32);
+    Engine::new(kind, nodes, &homes, Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD))
 }
 
 fn outcome(kind: Kind, nodes: Vec<Juggler>, limits: &Limits<'_>) -> (Stop, u64, u64) {
@@ -221,6 +226,8 @@ proptest! {
                 let mut paused = make(kind);
                 for pause in &pauses {
                     let stop = paused.run(&(), &Limits { pause: *pause, ..limits });
+                    // Nor if the nodes change threads there.
+                    paused.deal_at_random(seed ^ pause);
                     prop_assert!(stop != Stop::Paused || paused.now() == Time::from_ps(*pause), "{:?}", paused.now());
                     if stop != Stop::Paused {
                         break;
@@ -252,14 +259,14 @@ proptest! {
         for (count, threads) in [(1, 2), (2, 1), (2, 2), (3, 1), (4, 3)] {
             let found = Together::run(count, |processes| {
                 let own = processes.rank();
-                let groups: Vec<u32> = (0..nodes).collect();
+                let homes = homes(nodes);
                 let mut built = 0;
                 let build = |id| {
                     built += 1;
                     Juggler { laden, ..Juggler::new(seed, id, nodes, 3, 60) }
                 };
                 let (width, reach) = (Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD));
-                let engine = Engine::among(processes, Kind::Windows { threads }, build, &groups, width, reach);
+                let engine = Engine::among(processes, Kind::Windows { threads }, build, &homes, width, reach);
                 assert!(built < nodes || count == 1, "process {own} has built nodes of others");
                 story(engine)
             });
@@ -276,6 +283,7 @@ proptest! {
             engine.keep_messages(from);
             for until in [10_000, 20_500, u64::MAX] {
                 engine.run(&(), &Limits { until, ..Limits::default() });
+                engine.deal_at_random(seed ^ until);
             }
             let mut kept: Vec<(u64, u32, u16)> =
                 engine.kept_messages().iter().map(|(node, ball)| (ball.time, *node, ball.port)).collect();

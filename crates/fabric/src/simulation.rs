@@ -2,6 +2,7 @@
 mod completions;
 mod course;
 mod dependencies;
+mod homes;
 mod ideal;
 mod inject;
 pub(crate) mod look;
@@ -149,7 +150,9 @@ impl Simulation {
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
         let build = |node| build(node, &spec, &ends, &world);
-        let engine = Engine::among(processes, kind, build, &groups(network), width, reach).with_grid(grid);
+        let is_alone = processes.count() == 1 && !matches!(kind, Kind::Windows { threads: 2.. });
+        let homes = if is_alone { homes::any(network) } else { homes::homes(network) };
+        let engine = Engine::among(processes, kind, build, &homes, width, reach).with_grid(grid);
         let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
         let network = spec.network;
         let stall = deadlock::patience(reach, &world);
@@ -502,6 +505,12 @@ impl Simulation {
         self.engine.forget(Packet::is_data)
     }
 
+    /// For tests of threads: the nodes of a run on several change threads, between two steps.
+    #[doc(hidden)]
+    pub fn deal_at_random(&mut self, seed: u64) {
+        self.engine.deal_at_random(seed);
+    }
+
     /// For tests of the books: what one flow lost at one node for one reason is not counted. False if nothing was lost.
     #[doc(hidden)]
     pub fn forget_a_drop(&mut self) -> bool {
@@ -528,23 +537,4 @@ fn build(node: u32, spec: &Spec, ends: &HostFlows, world: &World) -> FabricNode 
         Role::Host => FabricNode::Host(Box::new(Host::new(node, spec, ends, ports, world))),
         Role::Switch => FabricNode::Switch(Box::new(Switch::new(node, spec, ports, world))),
     }
-}
-
-/// Nodes that share many links should share a thread: a switch with hosts and its hosts form a group.
-fn groups(network: &Network) -> Vec<u32> {
-    let mut groups = vec![u32::MAX; network.nodes().len()];
-    let mut next = 0;
-    for &host in network.hosts() {
-        let edge = network.ports(host)[0].peer as usize;
-        if groups[edge] == u32::MAX {
-            groups[edge] = next;
-            next += 1;
-        }
-        groups[host as usize] = groups[edge];
-    }
-    let rest: Vec<usize> = (0..groups.len()).filter(|i| groups[*i] == u32::MAX).collect();
-    for (rank, &i) in rest.iter().enumerate() {
-        groups[i] = (rank as u64 * u64::from(next.max(1)) / rest.len() as u64) as u32;
-    }
-    groups
 }

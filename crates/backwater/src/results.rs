@@ -7,7 +7,7 @@ use backwater_codes::Remark;
 use backwater_engine::Processes;
 use backwater_fabric::record::{BlockedRecord, DropCount, FaultRecord, PortRecord, RankRecord, SwitchRecord};
 use backwater_fabric::{End, Totals};
-use backwater_probe::{IsolationSummary, Names, RankSummary, Sink, Summary, Written, run_json};
+use backwater_probe::{IsolationSummary, Names, RankSummary, Scribe, Summary, Written, run_json};
 use backwater_scenario::ValidScenario;
 use backwater_topology::Network;
 use serde::Serialize;
@@ -136,7 +136,7 @@ pub(crate) fn sums(
 /// Writes what is left to write, `run.json` last.
 pub(crate) fn finish(
     folder: Option<&Path>,
-    sink: Option<Sink>,
+    sink: Option<Scribe>,
     ends: &FinalRecords,
     facts: Map<String, Value>,
 ) -> Result<Results, Error> {

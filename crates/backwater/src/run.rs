@@ -9,7 +9,7 @@ use crate::stepped::{Standing, SteppedRun};
 use crate::{estimate, jobs, processes, tables};
 use backwater_engine::{Alone, Processes};
 use backwater_fabric::{Change, Completions, Kind, Looks, Simulation, Spec};
-use backwater_probe::{Names, Plan, Sink, ThrottleSums};
+use backwater_probe::{Names, Plan, Scribe, Sink, ThrottleSums};
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, memory};
 use backwater_units::Time;
 use std::path::PathBuf;
@@ -171,6 +171,8 @@ impl Run {
             names: names.clone(),
         });
         let sink = folder.as_deref().map(|dir| Sink::create(dir, names.clone(), &plan)).transpose()?;
+        let scribe = if threads > 1 { Scribe::away } else { Scribe::here };
+        let sink = sink.map(scribe);
         let throttles = spec.probe.throttle.then(ThrottleSums::default);
         let messages = jobs::messages(&spec);
         let mut clock = Clock::start(threads);

@@ -10,7 +10,7 @@ use crate::run::Watch;
 use backwater_codes::{Code, Remark};
 use backwater_fabric::{Completion, Completions, Control, Course, End, Records, Simulation, Violation};
 use backwater_probe::columns::JobMessageRecord;
-use backwater_probe::{NameError, Names, Plan, Sink, SinkError, Summary, Summing, TableId, ThrottleSums};
+use backwater_probe::{NameError, Names, Plan, Scribe, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_units::Time;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -62,7 +62,7 @@ pub(crate) struct Standing {
     pub(crate) course: Course,
     pub(crate) plan: Plan,
     pub(crate) folder: Option<PathBuf>,
-    pub(crate) sink: Option<Sink>,
+    pub(crate) sink: Option<Scribe>,
     pub(crate) names: Names,
     /// What throttles did, if that is summed up.
     pub(crate) throttles: Option<ThrottleSums>,
@@ -232,7 +232,7 @@ impl Standing {
         for flow in &flows {
             self.names.add_flow(flow.group).map_err(Error::bug)?;
             if let Some(sink) = &mut self.sink {
-                sink.add_flow(flow.group).map_err(Error::bug)?;
+                sink.add_flow(flow.group)?;
             }
         }
         Ok(self.simulation.inject(&mut self.course, &flows))
@@ -285,7 +285,7 @@ fn storms(simulation: &Simulation) -> impl Iterator<Item = Remark> {
 /// Does a part of a run whose records go to the sink.
 fn writing<T>(
     simulation: &mut Simulation,
-    mut sink: Option<&mut Sink>,
+    mut sink: Option<&mut Scribe>,
     mut throttles: Option<&mut ThrottleSums>,
     part: impl FnOnce(&mut Simulation, &mut dyn FnMut(&Records) -> Result<(), String>) -> Result<T, Violation>,
 ) -> Result<T, Error> {
@@ -314,7 +314,7 @@ fn writing<T>(
     }
 }
 
-fn append(sink: &mut Sink, records: &Records) -> Result<(), SinkError> {
+fn append(sink: &mut Scribe, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.marks)?;
     sink.append(&records.pauses)?;
     sink.append(&records.states)?;
@@ -346,7 +346,7 @@ fn flows(
     ends: &FinalRecords,
     names: &Names,
     end: Time,
-    mut sink: Option<&mut Sink>,
+    mut sink: Option<&mut Scribe>,
     collectives: &mut Collectives,
 ) -> Result<Summary, Error> {
     let broken = |error: NameError| Error::bug(error);

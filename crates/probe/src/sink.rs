@@ -81,6 +81,11 @@ impl Sink {
         Ok(())
     }
 
+    /// The results folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Whether rows of this table are kept: it is selected and its share of the budget is not used up. A run
     /// may skip producing records that nobody keeps.
     pub fn wants(&self, table: TableId) -> bool {

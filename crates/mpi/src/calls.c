@@ -1,12 +1,14 @@
 /* The calls of MPI that the processes of a run need. MPI's types differ from one MPI to the next; here they stay behind plain numbers,
  * so that whatever mpi.h there is decides. Errors of MPI end all processes, as its standard says of the handler that is set at first. */
-#include <limits.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
-/* So often a process looks for a message awake before it lets others have its core. */
-enum { SPINS = 2000 };
+/* So often a process looks for a message awake; then it lets others have its core so often, and then sleeps between two looks. Who waits
+ * awake on a machine that is shared takes the core from the one that it waits for. */
+enum { SPINS = 2000, YIELDS = 200 };
+static const struct timespec nap = { 0, 20000 };
 
 static MPI_Request *requests;
 
@@ -39,7 +41,9 @@ int backwater_mpi_next(int from)
 	int found = 0, length;
 	for (int looks = 0; !found; looks++) {
 		MPI_Iprobe(from, 0, MPI_COMM_WORLD, &found, &status);
-		if (!found && looks >= SPINS)
+		if (!found && looks >= SPINS + YIELDS)
+			nanosleep(&nap, NULL);
+		else if (!found && looks >= SPINS)
 			sched_yield();
 	}
 	MPI_Get_count(&status, MPI_BYTE, &length);

@@ -15,10 +15,10 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'crates/*/tables/*') Cargo.toml Cargo.lock rust-toolchain.toml
 
 FUZZ_SECONDS ?= 20
-FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+READERS := $(filter-out lib,$(basename $(notdir $(wildcard fuzz/src/*.rs))))
 
 # Every target with a line of help, and those that only others call, are no files.
-.PHONY: test-rust test-python test-page test-pages $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' Makefile)
+.PHONY: test-rust test-python test-page test-pages fuzz-frames $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' Makefile)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 30
@@ -154,10 +154,12 @@ bench-instructions: $(STAMPS)/dev ## instructions per packet-hop against their r
 
 # No sanitizer in Rust: what these targets read is read by safe code. The unsafe code is that of crates/capi, which is fuzzed together with
 # the parsers in C, and built with AddressSanitizer there (dataplane/fuzz.sh). Inputs that broke a target are kept in fuzz/artifacts; what was
-# learnt in fuzz/corpus.
-fuzz: $(STAMPS)/test ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
+# learnt in fuzz/corpus. The tests in Rust give the same readers seeds that were changed (tests/readers).
+fuzz: $(STAMPS)/test fuzz-frames ## give every reader of user input random text, and the data plane frames, FUZZ_SECONDS (20) each
 	@export PATH="$(CURDIR)/$(BIN):$$PATH"; cargo fuzz build --dev --sanitizer none || exit; \
-	printf '%s\n' $(FUZZ_TARGETS) | xargs -P "$$(nproc)" -I{} fuzz/run.sh {} $(FUZZ_SECONDS) $(FUZZ_FLAGS)
+	printf '%s\n' $(READERS) | xargs -P "$$(nproc)" -I{} fuzz/run.sh {} $(FUZZ_SECONDS) $(FUZZ_FLAGS)
+
+fuzz-frames:
 	@dataplane/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_FLAGS)
 
 lint: $(STAMPS)/test ## formatters, clippy, ruff, mypy, licences

@@ -1,10 +1,8 @@
 //! Any file is a VEF trace or refused with a line; one that is read can be written as a trace of ours and read back.
-#![no_main]
-use backwater_fuzz::without_lines;
+use super::without_lines;
 use backwater_traffic::read;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     match read::vef(text) {
         Ok(trace) if trace.flows() <= 10_000 && trace.ranks <= 100 => {
             let again = read::trace(&trace.to_string()).expect("what was written");
@@ -13,4 +11,4 @@ fuzz_target!(|text: &str| {
         Ok(_) => {}
         Err(error) => assert!(error.line > 0 && !error.what.is_empty()),
     }
-});
+}

@@ -1,10 +1,8 @@
 //! Any file is a flow list or refused with a reason; every flow that is read can be sent.
-#![no_main]
 use backwater_traffic::{MAX_SIZE, read};
 use backwater_units::{PS_PER_S, Time};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     // Node numbers of which every third is a switch, so that host indices differ from them.
     let host_of = |node: u32| (node < 3000 && node % 3 != 2).then(|| node - node / 3);
     for origin in [0, 2 * PS_PER_S] {
@@ -19,4 +17,4 @@ fuzz_target!(|text: &str| {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
-});
+}

@@ -1,12 +1,10 @@
 //! Any text is an InfiniBand subnet (and, behind a line of `%`, its forwarding tables) or refused with a line; a subnet that is read is a
 //! network, and its tables are tables of that network.
-#![no_main]
 use backwater_topology::generate::{Edge, from_parallel_edges};
 use backwater_topology::read::{self, subnet};
 use backwater_units::Span;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     let (topology, tables) = text.split_once("%\n").unwrap_or((text, ""));
     let subnet = match subnet::read(topology) {
         Ok(subnet) => subnet,
@@ -24,4 +22,4 @@ fuzz_target!(|text: &str| {
         Ok((table, _)) => drop(read::table(&table, &network).expect("its tables")),
         Err(error) => assert!(error.line > 0 && !error.what.is_empty()),
     }
-});
+}

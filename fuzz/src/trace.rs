@@ -1,11 +1,9 @@
 //! Any file is a trace or refused with a line; a trace is written as it is read, and what it becomes can be carried out.
-#![no_main]
-use backwater_fuzz::without_lines;
+use super::without_lines;
 use backwater_traffic::trace::{Event, Program};
 use backwater_traffic::{MAX_SIZE, read};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     // A line that is done many times is legal, but a fuzzer that waits finds nothing.
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.windows(2).any(|two| two[0] == "times" && two[1].len() > 3) {
@@ -21,7 +19,7 @@ fuzz_target!(|text: &str| {
         Ok(_) => {}
         Err(error) => assert!(error.line > 0 && !error.what.is_empty()),
     }
-});
+}
 
 /// A step waits for what happens at its rank, and starts what that rank sends.
 fn is_local(program: &Program) {

@@ -1,9 +1,7 @@
 //! Any text is a testbed or refused with places and reasons.
-#![no_main]
 use backwater_testbed::Testbed;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     if let Err(error) = Testbed::parse(text, "fuzz.toml") {
         assert!(!error.problems().is_empty());
         assert!(
@@ -14,4 +12,4 @@ fuzz_target!(|text: &str| {
         );
         assert!(!error.to_string().is_empty());
     }
-});
+}

@@ -1,15 +1,13 @@
 //! Any file is the programs of some ranks or refused with a line; what is accepted joins a run and keeps the promises of its builder.
-#![no_main]
 use backwater_traffic::program::{
     Application, FOREVER, MAX_OPS, MAX_TIMERS, Op, Placement, Programs, SETS, place,
 };
 use backwater_traffic::{Group, MAX_SIZE, Pacing, read};
 use backwater_units::{Bytes, Span, Time};
-use libfuzzer_sys::fuzz_target;
 
 const GROUP: Group = Group { id: 0, priority: 3, pacing: Pacing::Controlled, start: Time::ZERO };
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     // Many ranks are legal, but a fuzzer that waits finds nothing.
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.windows(2).any(|two| two[0] == "ranks" && two[1].len() > 2) {
@@ -22,7 +20,7 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => assert!(error.line > 0 && !error.what.is_empty()),
     }
-});
+}
 
 /// What the executor of programs takes for granted.
 fn keeps(ops: &[Op], lines: usize) {

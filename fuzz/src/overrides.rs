@@ -1,6 +1,4 @@
 //! Any override of a good scenario, one per line, is applied or refused; what comes out is checked like a file.
-#![no_main]
-use libfuzzer_sys::fuzz_target;
 
 /// Every kind of place that a path can lead to: tables, a list with names, a list without, and absent keys.
 const BASE: &str = r#"
@@ -31,7 +29,7 @@ to = "b"
 size = "1MB"
 "#;
 
-fuzz_target!(|text: &str| {
+pub(crate) fn target(text: &str) {
     let overrides: Vec<String> = text.lines().take(8).map(str::to_owned).collect();
-    backwater_fuzz::scenario(BASE, &overrides);
-});
+    super::scenario::with_overrides(BASE, &overrides);
+}

@@ -1,9 +1,7 @@
 //! Any file is a network or refused with a line; a network's ports agree with its links, and its routes arrive.
-#![no_main]
 use backwater_topology::{Network, Routes, Routing, deadlock, read, summary};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn target(bytes: &[u8]) {
     match read::hpcc_bytes(bytes) {
         Ok(network) => {
             ports_mirror_each_other(&network);
@@ -14,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(error) => assert!(error.line > 0 && !error.to_string().is_empty()),
     }
-});
+}
 
 fn ports_mirror_each_other(network: &Network) {
     for node in 0..network.nodes().len() as u32 {

@@ -17,6 +17,7 @@ mod injection;
 mod jobs;
 mod network;
 mod processes;
+mod profile;
 mod replay;
 mod results;
 mod run;

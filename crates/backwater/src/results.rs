@@ -2,7 +2,7 @@
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::functions::UserFunctions;
-use crate::network;
+use crate::{network, profile};
 use backwater_codes::Remark;
 use backwater_engine::Processes;
 use backwater_fabric::record::{BlockedRecord, DropCount, FaultRecord, PortRecord, RankRecord, SwitchRecord};
@@ -140,7 +140,7 @@ pub(crate) fn finish(
     ends: &FinalRecords,
     facts: Map<String, Value>,
 ) -> Result<Results, Error> {
-    let facts = Value::Object(facts);
+    let mut facts = Value::Object(facts);
     let (Some(folder), Some(mut sink)) = (folder, sink) else {
         return Ok(Results(run_json::complete(facts, &Written::default())?));
     };
@@ -151,6 +151,9 @@ pub(crate) fn finish(
     sink.append(&ends.faults)?;
     sink.append(&ends.ranks)?;
     let written = sink.finish()?;
+    if let Some(profile) = facts.get_mut("profile") {
+        profile::add_tables(profile, written.took);
+    }
     Ok(Results(run_json::write(folder, facts, &written)?))
 }
 

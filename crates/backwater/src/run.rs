@@ -148,6 +148,15 @@ impl Run {
         processes::agree(&*processes, &scenario, program)?;
         let folder = folder.filter(|_| processes.rank() == 0);
         let (until, threads) = (scenario.until(), on_cores(scenario.threads()));
+        let is_profiled = scenario.settings().run.profiled;
+        if is_profiled && processes.count() > 1 {
+            let why = format!(
+                "error: run.profiled (--profile) counts in one process, and {} share this run\n  help: profile it in one process, on \
+                 fewer windows (run.until) if it is too large",
+                processes.count()
+            );
+            return Err(Error::Input(why));
+        }
         let mut facts = results::beginning(&scenario, &command, &functions);
         let traffic: Vec<String> =
             scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
@@ -176,7 +185,10 @@ impl Run {
         let throttles = spec.probe.throttle.then(ThrottleSums::default);
         let messages = jobs::messages(&spec);
         let mut clock = Clock::start(threads);
-        let simulation = Simulation::among(processes, spec, Kind::Windows { threads }, 1);
+        let mut simulation = Simulation::among(processes, spec, Kind::Windows { threads }, 1);
+        if is_profiled {
+            simulation.begin_profile();
+        }
         clock.stop();
         let (course, completions) = (simulation.course(until), Completions::new(&simulation));
         let stands = Standing {

@@ -2,11 +2,11 @@
 use crate::clock::Clock;
 use crate::collectives::Collectives;
 use crate::error::Error;
-use crate::functions;
 use crate::injection::{Gate, Injection, Moment};
 use crate::processes;
 use crate::results::{self, FinalRecords, Results};
 use crate::run::Watch;
+use crate::{functions, profile};
 use backwater_codes::{Code, Remark};
 use backwater_fabric::{Completion, Completions, Control, Course, End, Records, Simulation, Violation};
 use backwater_probe::columns::JobMessageRecord;
@@ -265,6 +265,9 @@ impl Standing {
         facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
         if let Some(throttles) = throttles {
             facts.insert("throttle".into(), results::to_json(throttles.summary())?);
+        }
+        if let Some(profile) = simulation.profile() {
+            facts.insert("profile".into(), profile::to_json(&profile));
         }
         results::finish(folder.as_deref(), sink, &ends, facts)
     }

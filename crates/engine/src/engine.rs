@@ -10,7 +10,7 @@ use crate::Place;
 use crate::heap::Heap;
 use crate::shard::{Shard, widest};
 use crate::window::Windows;
-use crate::{Alone, Home, Node, Processes, Trajectory};
+use crate::{Alone, Home, Node, Processes, Profile, Trajectory};
 
 /// A place has eight bits for the shard.
 const MOST_SHARDS: usize = 255;
@@ -418,6 +418,27 @@ impl<N: Node> Engine<N> {
     /// Events noted in the trajectory so far, in all processes.
     pub fn events(&self) -> u64 {
         self.processes.sum(self.nodes().iter().map(|node| node.trajectory().events()).sum())
+    }
+
+    /// From now on counts what there is to do and where time goes, in a run of one process. `homes[i]` says where node `i` belongs.
+    ///
+    /// # Panics
+    /// If there is not one home per node.
+    pub fn begin_profile(&mut self, homes: &[Home]) {
+        match &mut self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(_) => {}
+            Inner::Windows(windows) => windows.begin_profile(homes),
+        }
+    }
+
+    /// What was counted, if anything is.
+    pub fn profile(&self) -> Option<Profile> {
+        match &self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(_) => None,
+            Inner::Windows(windows) => windows.profile(),
+        }
     }
 
     /// Figures about the engine.

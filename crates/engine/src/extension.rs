@@ -92,6 +92,11 @@ impl<M: Copy> Mail<M> {
         self.messages.is_empty()
     }
 
+    /// How many messages.
+    pub(crate) const fn count(&self) -> usize {
+        self.messages.len()
+    }
+
     /// The earliest window; `u64::MAX` if it is empty.
     pub(crate) fn first_window(&self) -> u64 {
         self.runs.iter().map(|run| run.window).min().unwrap_or(u64::MAX)

@@ -22,6 +22,7 @@ mod meeting;
 mod model;
 mod plain;
 mod processes;
+mod profile;
 mod shard;
 mod stream;
 mod trajectory;
@@ -36,6 +37,7 @@ pub use plain::Plain;
 #[cfg(feature = "reference")]
 pub use processes::Together;
 pub use processes::{Alone, Processes};
+pub use profile::{Prediction, Profile, Spent};
 pub use shard::{Keys, Window, in_order, in_order_wakes_last};
 pub use stream::{Stream, mix, stream, uniform};
 pub use trajectory::Trajectory;

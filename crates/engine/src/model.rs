@@ -53,6 +53,10 @@ pub trait Node: Send {
     fn extension(&mut self, message: &Self::Message, extension: &[u8]);
     /// The rank of a port among those with an event at the same time (see [`crate::Ties`]).
     fn rank(&self, port: u16) -> u16;
+    /// The node at the other end of a port, if the model knows it; for profiles.
+    fn neighbour(&self, _port: u16) -> Option<u32> {
+        None
+    }
     /// What happened here so far.
     fn trajectory(&self) -> &Trajectory;
     /// Tells where all nodes live, before anything runs; `places[i]` is the address of node `i`.

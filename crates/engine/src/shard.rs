@@ -1,6 +1,7 @@
 //! The nodes that one thread runs, and how it runs them through a window.
 use crate::extension::Mail;
 use crate::inbox::{Inbox, Slot};
+use crate::profile::Meter;
 use crate::{Class, Key, Message, Node, Place, Post};
 
 /// What has happened on a shard since the run began.
@@ -48,6 +49,8 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) open_until: u64,
     keys: Keys,
     scratch: N::Scratch,
+    /// What it counts, if the run is profiled.
+    pub(crate) meter: Option<Box<Meter>>,
 }
 
 /// The arrivals of a window in order, as [`in_order`] needs them: memory that is used again and again.
@@ -166,6 +169,7 @@ impl<N: Node> Shard<N> {
             open_until: u64::MAX,
             keys: Keys::default(),
             scratch: N::Scratch::default(),
+            meter: None,
             nodes,
         }
     }
@@ -209,6 +213,9 @@ impl<N: Node> Shard<N> {
             let all = (0..).zip(&slot.lists).flat_map(|(node, list)| list.iter().map(move |it| (node, *it)));
             self.kept.extend(all.filter(|(_, message)| message.time() >= self.keep_from));
         }
+        if let Some(meter) = &mut self.meter {
+            meter.begin_window(&self.nodes, &self.next, &slot.lists, window.end);
+        }
         let mut post = WindowPost {
             near,
             deferred: &mut self.deferred,
@@ -233,6 +240,9 @@ impl<N: Node> Shard<N> {
             }
             *next = node.local_key().time;
             arrivals.clear();
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.worked(&self.nodes);
         }
         if !self.open.is_empty() {
             self.open_until = window.grid_end.next_multiple_of(self.grid);

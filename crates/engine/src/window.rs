@@ -10,6 +10,7 @@ use crate::deal::deal;
 use crate::engine::{Limits, Stop};
 use crate::extension::Mail;
 use crate::meeting::{Meeting, Word};
+use crate::profile::{Profile, Profiler, expected};
 use crate::shard::{Shard, Window};
 use crate::{Home, Node, Place, Plain, Processes, mix};
 
@@ -128,6 +129,8 @@ pub(crate) struct Windows<N: Node> {
     homes: Vec<Home>,
     /// The events of each node when the nodes were dealt out last.
     seen: Vec<u64>,
+    /// What is counted, if the run is profiled.
+    profiler: Option<Box<Profiler>>,
     /// Those that this process may use; asked once, as the system reads files for the answer.
     cores: usize,
 }
@@ -175,6 +178,7 @@ impl<N: Node> Windows<N> {
             ways,
             homes,
             seen,
+            profiler: None,
             cores,
         }
     }
@@ -190,13 +194,7 @@ impl<N: Node> Windows<N> {
             self.places.iter().map(|place| self.at(*place).trajectory().events()).collect();
         let work: Vec<u64> = events.iter().zip(&self.seen).map(|(now, then)| now - then).collect();
         self.seen = events;
-        // What was idle may not be so for ever: an eighth of the work is shared out as it was guessed.
-        let (all, guessed) =
-            (work.iter().sum::<u64>(), self.homes.iter().map(|home| u64::from(home.work)).sum());
-        let expected = |(work, home): (&u64, &Home)| {
-            work * 8 + (u128::from(all) * u128::from(home.work) / u128::from(u64::max(guessed, 1))) as u64
-        };
-        let work: Vec<u64> = work.iter().zip(&self.homes).map(expected).collect();
+        let work = expected(&self.homes, &work);
         let dealt = deal(&self.homes, &work, shards);
         let busiest = |shard_of: &dyn Fn(usize) -> usize| {
             let mut loads = vec![0; shards];
@@ -264,6 +262,7 @@ impl<N: Node> Windows<N> {
             let inbox = &mut self.shards[to.shard()].inbox;
             inbox.put(self.window, window - self.window, to.index(), message, extension);
         });
+        self.count_anew();
     }
 
     /// The number of the first shard of this process.
@@ -315,6 +314,39 @@ impl<N: Node> Windows<N> {
         }
     }
 
+    /// From now on counts what there is to do, and where time goes. `homes` says where each node belongs. Of one process.
+    pub(crate) fn begin_profile(&mut self, homes: &[Home]) {
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        self.profiler = Some(Box::new(Profiler::new(homes.to_vec(), self.shards.len(), cores)));
+        self.count_anew();
+    }
+
+    /// What has been counted.
+    pub(crate) fn profile(&self) -> Option<Profile> {
+        let meters = self.shards.iter().filter_map(|shard| shard.meter.as_deref());
+        self.profiler.as_ref().map(|profiler| profiler.profile(meters))
+    }
+
+    /// Gathers what the shards have counted in windows that took `wall`.
+    fn gather(&mut self, wall: Duration) {
+        let Some(mut profiler) = self.profiler.take() else { return };
+        profiler.gather(self.shards.iter_mut().filter_map(|shard| shard.meter.as_deref_mut()), wall);
+        if profiler.is_due() {
+            profiler.deal(self.places.iter().map(|place| self.at(*place).trajectory().events()).collect());
+        }
+        self.profiler = Some(profiler);
+        self.count_anew();
+    }
+
+    /// Shards have other nodes, or other deals are predicted.
+    fn count_anew(&mut self) {
+        let Some(profiler) = &self.profiler else { return };
+        let numbers = self.numbers();
+        for (shard, numbers) in self.shards.iter_mut().zip(&numbers) {
+            shard.meter = Some(profiler.meter(numbers, &shard.nodes, shard.meter.take()));
+        }
+    }
+
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let (shards, count) = (self.shards.len(), self.processes.count());
@@ -329,7 +361,10 @@ impl<N: Node> Windows<N> {
         // What a process has been given to do since the last stretch, the others do not know.
         self.window = self.processes.gather(vec![self.window]).into_iter().min().unwrap_or(u64::MAX);
         loop {
-            let turn = if shards == 1 { Turn::whole() } else { self.ways.turn() };
+            let mut turn = if shards == 1 { Turn::whole() } else { self.ways.turn() };
+            if self.profiler.is_some() {
+                turn.most = turn.most.min(Profiler::TURN);
+            }
             let meeting = Meeting::new(if turn.way == Way::Shared { shards } else { 1 }, self.cores);
             let step = Step {
                 boards: &boards,
@@ -357,7 +392,9 @@ impl<N: Node> Windows<N> {
             if outcome.stop.is_some_and(|stop| !matches!(stop, Stop::Look | Stop::Paused)) {
                 self.recorded = outcome.recorded.unwrap_or(self.recorded);
             }
-            if shards > 1 && self.ways.took(turn, started.elapsed(), outcome.windows) {
+            let time = started.elapsed();
+            self.gather(time);
+            if shards > 1 && self.ways.took(turn, time, outcome.windows) {
                 self.deal_again();
             }
             if let Some(stop) = outcome.stop {
@@ -494,7 +531,13 @@ impl<N: Node> Step<'_, N> {
             shard.run(window, self.world);
             outcome.windows += 1;
             let board = &self.boards[(outcome.windows & 1) as usize];
-            let mut notice = member.meet(self.publish(me, shard, board, window.index));
+            let word = self.publish(me, shard, board, window.index);
+            let mut notice = if let Some(meter) = &mut shard.meter {
+                meter.mailed();
+                meter.waits(|| member.meet(word))
+            } else {
+                member.meet(word)
+            };
             if self.processes.count() == 1 {
                 self.collect(me, shard, board, 0..self.shards, window.index);
             } else {
@@ -507,6 +550,9 @@ impl<N: Node> Step<'_, N> {
                 };
                 notice = member.meet(word);
                 self.collect(me, shard, board, self.shards..board.tellers(), window.index);
+            }
+            if let Some(meter) = &mut shard.meter {
+                meter.mailed();
             }
             self.decide(me, notice, window, &mut outcome);
         }
@@ -524,10 +570,19 @@ impl<N: Node> Step<'_, N> {
             for (me, shard) in shards.iter_mut().enumerate() {
                 shard.run(window, self.world);
                 notice = notice.and(self.publish(me, shard, board, window.index));
+                if let Some(meter) = &mut shard.meter {
+                    meter.mailed();
+                }
             }
             let notice = self.exchange(board, notice, &mut || {
                 for (me, shard) in shards.iter_mut().enumerate() {
+                    if let Some(meter) = &mut shard.meter {
+                        meter.begin();
+                    }
                     self.collect(me, shard, board, 0..self.shards, window.index);
+                    if let Some(meter) = &mut shard.meter {
+                        meter.mailed();
+                    }
                 }
             });
             for (me, shard) in shards.iter_mut().enumerate() {
@@ -627,6 +682,9 @@ impl<N: Node> Step<'_, N> {
         for hole in tellers.map(|from| board.hole(from, to)).filter(full) {
             hole.is_full.store(false, Relaxed);
             let mut mail = hole.mail.lock().expect("no shard panicked");
+            if let Some(meter) = &mut shard.meter {
+                meter.spent.messages += mail.count() as u64;
+            }
             if mail.is_plain() {
                 for (window, node, messages) in mail.pieces() {
                     inbox.put_all(current, window - current, node, messages);

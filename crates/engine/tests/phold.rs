@@ -331,3 +331,31 @@ fn threads_do_not_wait_for_each_other_where_windows_hold_next_to_nothing() {
     assert!(stats.windows > 20_000, "{}", stats.windows);
     assert!(stats.shared < stats.windows / 10, "{} of {} windows", stats.shared, stats.windows);
 }
+
+#[test]
+fn a_profile_counts_all_windows_and_changes_nothing() {
+    let nodes = || jugglers(11, 12, 4, 2_000);
+    let whole = outcome(Kind::Windows { threads: 1 }, nodes(), &Limits::default());
+    for threads in [1, 2, 3] {
+        let mut profiled = engine(Kind::Windows { threads }, nodes());
+        profiled.begin_profile(&homes(12));
+        // In stretches, with nodes that change threads between them.
+        for until in [1_000_000, 2_000_500, u64::MAX] {
+            profiled.run(&(), &Limits { until, ..Limits::default() });
+            profiled.deal_at_random(until);
+        }
+        assert_eq!((profiled.digest(), profiled.events()), (whole.1, whole.2));
+        let profile = profiled.profile().expect("it was begun");
+        assert_eq!(profile.shards.iter().map(|shard| shard.nodes).sum::<usize>(), 12);
+        // A window that was cut is run in two parts.
+        let windows = profiled.stats().windows;
+        assert!((windows..=windows + 2).contains(&profile.windows), "{} of {windows}", profile.windows);
+        // Each ball that was thrown took effect once, and is the only kind of message.
+        assert_eq!(profile.messages, profiled.nodes().iter().map(|node| node.thrown).sum::<u64>());
+        let counted: Vec<usize> = profile.predictions.iter().map(|each| each.threads).collect();
+        assert_eq!(counted, if threads == 3 { vec![2, 3, 4, 8] } else { vec![2, 4, 8] });
+        for each in &profile.predictions {
+            assert!((1.0..=each.threads as f64).contains(&each.imbalance), "{each:?}");
+        }
+    }
+}

@@ -30,7 +30,7 @@ mod world;
 pub use backwater_control::detector::{MarkAt, MarkBasis};
 pub use backwater_control::isolation::KeyKind;
 pub use backwater_control::reaction::Scope;
-pub use backwater_engine::Kind;
+pub use backwater_engine::{Kind, Prediction, Profile, Spent};
 pub use check::books::{Account, Book};
 pub use log::Records;
 pub use simulation::look::{Look, Looks, PortLook};

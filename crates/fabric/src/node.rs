@@ -186,6 +186,9 @@ impl Node for FabricNode {
     fn extension(&mut self, packet: &Packet, extension: &[u8]) {
         self.ports_mut().extensions_mut().put(packet, extension);
     }
+    fn neighbour(&self, port: u16) -> Option<u32> {
+        self.ports().peer(port)
+    }
     fn trajectory(&self) -> &Trajectory {
         self.ports().trajectory()
     }

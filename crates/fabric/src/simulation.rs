@@ -16,7 +16,7 @@ pub use course::Course;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use backwater_engine::{Alone, Engine, Kind, Limits, Place, Plain, Post, Processes, Stop};
+use backwater_engine::{Alone, Engine, Kind, Limits, Place, Plain, Post, Processes, Profile, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_traffic::trace::{Finishes, Step};
@@ -380,6 +380,16 @@ impl Simulation {
         let nodes = self.engine.nodes();
         let each = |node: &&FabricNode| (node.state_bytes() + node.slots().1) as u64;
         (nodes.iter().map(each).sum::<u64>() + self.engine.stats().message_bytes as u64, nodes.len() as u64)
+    }
+
+    /// From now on counts what there is to do, and where time goes, in a run of one process: [`Self::profile`].
+    pub fn begin_profile(&mut self) {
+        self.engine.begin_profile(&homes::homes(&self.network));
+    }
+
+    /// What was counted, if anything is.
+    pub fn profile(&self) -> Option<Profile> {
+        self.engine.profile()
     }
 
     /// The time reached: nothing at this instant or after it has happened.

@@ -58,6 +58,7 @@ mod tests {
         Written {
             tables: vec![TableInfo { name: "flows", file: "flows.parquet".to_owned(), rows: 2, bytes: 900 }],
             caveats: vec![Remark::new(Code::Budget, "marks", "marks: cut")],
+            ..Written::default()
         }
     }
 

@@ -11,6 +11,7 @@ use std::any::Any;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// One finished table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,6 +33,8 @@ pub struct Written {
     pub tables: Vec<TableInfo>,
     /// What the user should know about rows that the budget left out.
     pub caveats: Vec<Remark>,
+    /// How long it took to write them.
+    pub took: Duration,
 }
 
 /// Writes the tables of one run.
@@ -46,6 +49,8 @@ pub struct Sink {
     writers: [Option<Box<dyn AnyWriter>>; TableId::ALL.len()],
     parts: Vec<(TableId, PathBuf)>,
     failed: bool,
+    /// Time spent so far.
+    took: Duration,
 }
 
 /// Opens a file for writing; tests pass disks that fill up.
@@ -64,7 +69,8 @@ impl Sink {
         let made_dir = !dir.exists();
         fs::create_dir_all(dir).map_err(SinkError::io("make the results folder", dir))?;
         let (dir, writers) = (dir.to_owned(), Default::default());
-        let mut sink = Self { dir, made_dir, names, writers, parts: Vec::new(), failed: false };
+        let mut sink =
+            Self { dir, made_dir, names, writers, parts: Vec::new(), failed: false, took: Duration::ZERO };
         for table in plan.tables() {
             sink.open(table, open)?;
         }
@@ -117,7 +123,10 @@ impl Sink {
         let writer: &mut dyn Any = writer.as_mut();
         let writer =
             writer.downcast_mut::<TableWriter<R>>().expect("a table's slot holds a writer of its record");
-        writer.append(rows, &self.names).inspect_err(|_| self.failed = true)
+        let started = Instant::now();
+        let appended = writer.append(rows, &self.names);
+        self.took += started.elapsed();
+        appended.inspect_err(|_| self.failed = true)
     }
 
     /// Completes every table and gives it its final name. Tables of an earlier run in the folder that this run
@@ -127,7 +136,7 @@ impl Sink {
     /// [`SinkError::Io`]; if a table cannot be completed, none appears.
     pub fn finish(mut self) -> Result<Written, SinkError> {
         self.check()?;
-        let mut written = Written::default();
+        let (mut written, started) = (Written::default(), Instant::now());
         for (table, _) in &self.parts {
             let writer = self.writers[*table as usize].take().expect("every part has a writer");
             let Finished { rows, bytes, caveat } = writer.finish(&self.names)?;
@@ -135,6 +144,7 @@ impl Sink {
             written.caveats.extend(caveat);
         }
         self.publish()?;
+        written.took = self.took + started.elapsed();
         Ok(written)
     }
 

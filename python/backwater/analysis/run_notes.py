@@ -17,6 +17,7 @@ from backwater.analysis import (
     roles,
     tables,
     throttle,
+    time_profile,
 )
 from backwater.common import codes, quantities
 from backwater.common.codes import Remark
@@ -49,6 +50,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     ]
     if not results.complete:
         lines.append(Remark("partial", None, "the run was interrupted; these are the results until then"))
+    lines += time_profile.lines(results)
     lines += codes.told(meta)
     lines += codes.told(meta, "note")
     lines += _rings(meta)

@@ -20,7 +20,7 @@ from backwater.errors import UsageError, reason
 from backwater.extend.loading import INSTALLED, functions_of
 
 #: Settings on which no result depends, in `[run]`, and the seed, which is counted apart.
-_IRRELEVANT = ("threads", "seed")
+_IRRELEVANT = ("threads", "seed", "profiled")
 
 
 @cache

@@ -51,6 +51,7 @@ class Job:
     estimate: Estimate | None = None
     #: Whether the processes that were joined share the run.
     shared: bool = False
+    profiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def fraction_done(progress: _core.Progress) -> float:
 
 def ready(job: Job) -> tuple[_core.Scenario, Functions | None]:
     """The scenario of a job as the core reads it, and the functions that it names."""
-    own = {"run.threads": job.threads, "run.seed": job.seed}
+    own = {"run.threads": job.threads, "run.seed": job.seed, "run.profiled": "true" if job.profiled else None}
     given = (f"{key}={value}" for key, value in own.items() if value is not None)
     read = job.scenario.read([*job.overrides, *given])
     return read, functions_of(read, job.scenario.base_dir)

@@ -366,6 +366,11 @@ impl Ports {
         &self.egress
     }
 
+    /// The node at the other end of a port.
+    pub(crate) fn peer(&self, port: u16) -> Option<u32> {
+        self.egress.get(usize::from(port)).map(|egress| egress.peer)
+    }
+
     /// Where the engine keeps the nodes at the other ends.
     pub(crate) fn place(&mut self, places: &[Place]) {
         for egress in &mut self.egress {

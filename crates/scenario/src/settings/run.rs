@@ -34,6 +34,10 @@ pub struct Run {
     /// Threads for this one run; they do not change the result. Default 1.
     #[schemars(range(min = 1, max = 256))]
     pub threads: u32,
+    /// Counts where the time of the run goes, and predicts what other numbers of threads would bring: `profile` in run.json, and `backwater
+    /// run --profile`. It does not change the result. Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profiled: bool,
     /// Names of the traffic entries that send; nothing of the others is sent. Network, draws and paths stay those of the whole scenario, so that
     /// the two runs differ by the other traffic alone. Default: all send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from backwater.analysis import collectives, isolation, mark_scores, pictures, run_notes, tables
+from backwater.analysis import collectives, isolation, mark_scores, pictures, run_notes, tables, time_profile
 from backwater.analysis import jobs as job_notes
 from backwater.analysis.blame import report, score_of, threshold
 from backwater.analysis.pictures import Paper
@@ -58,6 +58,7 @@ def run(
     live: Flag = False,
     estimate: Flag = False,
     processes: AtLeastOne = None,
+    profile: Flag = False,
     json_: Json = False,
 ) -> int:
     """Run a scenario file and print what happened to its traffic and its ports.
@@ -106,6 +107,9 @@ def run(
         Run nothing: print about how long it would take, and how much memory.
     processes
         With `--estimate`: say what each of so many processes would take that share a run (`mpirun -n 8 backwater run`).
+    profile
+        Say where the time of the run went, and what 2 to 256 threads would bring, predicted from its own windows; with
+        --json `profile`. It is right for a run alone on its cores: `--jobs 1`, and no others on the machine.
     json_
         Print only JSON, one object for each run; of a run that failed, what was wrong. Of a sweep that of `backwater
         sweep`, with these objects as `summaries`.
@@ -123,7 +127,7 @@ def run(
     if own.count > 1:
         _require_one_run(plan, own)
     if own.rank:
-        return _work_for_the_first(plan, threads)
+        return _work_for_the_first(plan, threads, profiled=profile)
     for sentence in schemes.told(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
         print(f"note: {sentence}", file=sys.stderr)
     if not plan.schemes:
@@ -137,6 +141,7 @@ def run(
             job,
             out=root / folder_name(job.scenario, [*overrides, *job.sweep], job.seed, job.scheme),
             threads=threads,
+            profiled=profile,
             stage=OfFile,
             shared=own.count > 1,
         )
@@ -162,10 +167,10 @@ def _require_one_run(plan: Plan, own: shared.Own) -> None:
         raise UsageError(f"{told}\n  allowed: one run\n  = help: {help_}")
 
 
-def _work_for_the_first(plan: Plan, threads: int | None) -> int:
+def _work_for_the_first(plan: Plan, threads: int | None, *, profiled: bool) -> int:
     """Do this process's part of the run, of which the first process writes and prints everything."""
     (job,) = plan.jobs()
-    outcomes = run_jobs([replace(job, threads=threads, shared=True)], 1)
+    outcomes = run_jobs([replace(job, threads=threads, profiled=profiled, shared=True)], 1)
     failed.raise_first(outcomes)
     return Exit.OK
 
@@ -338,4 +343,7 @@ def _print_tables(runs: Sequence[Results], scheme: str, beside: Mapping[Path, Ma
     if isolation.applies(last):
         console.print(isolation.table({"": runs}))
     for run in runs:
+        predicted = time_profile.table(run)
+        if predicted is not None:
+            console.print(predicted)
         console.say(f"results: {run.folder}")

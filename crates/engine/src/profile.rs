@@ -341,7 +341,8 @@ pub(crate) fn expected(homes: &[Home], work: &[u64]) -> Vec<u64> {
     work.iter().zip(homes).map(|(work, home)| work * 8 + part(home)).collect()
 }
 
-/// How long two threads take to meet: the quickest of some rounds, as others may have the cores.
+/// How long two threads with a core each take to meet: the quickest of many rounds, as others may have the cores, and no longer than
+/// they wait awake for each other.
 fn meeting(cores: usize) -> Duration {
     /// Whether that was enough.
     #[derive(Clone, Copy, Default)]
@@ -358,19 +359,22 @@ fn meeting(cores: usize) -> Duration {
             Self(self.0 || other.0)
         }
     }
+    /// Together, as in one of them the other may have been there already.
     const ROUNDS: u32 = 20;
+    const AWAKE: Duration = Duration::from_micros(20);
+    const LONG: Duration = Duration::from_millis(50);
     if cores < 2 {
         return Duration::from_micros(1);
     }
     let meeting: Meeting<Enough> = Meeting::new(2, cores);
     let life = |me: usize| {
-        let (mut member, begun, mut least) = (meeting.join(me), Instant::now(), Duration::MAX);
+        let (mut member, begun, mut least) = (meeting.join(me), Instant::now(), AWAKE);
         loop {
             let started = Instant::now();
             for _ in 1..ROUNDS {
                 member.meet(Enough(false));
             }
-            let enough = member.meet(Enough(me == 0 && begun.elapsed() > Duration::from_millis(20)));
+            let enough = member.meet(Enough(me == 0 && begun.elapsed() > LONG));
             least = least.min(started.elapsed() / ROUNDS);
             if enough.0 {
                 return least;

@@ -1,7 +1,7 @@
 //! Tori and dragonflies under load with buffers that fill: packets that change their lane arrive, all of them, on every engine; on
 //! one lane the same traffic locks up.
 use backwater_control::flow_control::CreditReturn;
-use backwater_fabric::{Kind, Queueing, Spec, Violation};
+use backwater_fabric::{Around, Balancing, Kind, QueueOf, Queueing, Spec, Switching, Violation};
 use backwater_topology::generate::{self, Dragonfly};
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::{Flow, Pacing};
@@ -109,5 +109,61 @@ fn lanes_in_a_dragonfly_tell_the_same_story_on_every_engine_with_output_queues_t
             spec.switch.queueing = queueing;
             spec
         });
+    }
+}
+
+const RULES: [Around; 4] = [
+    Around::Valiant,
+    Around::Ugal { bias: Bytes::ZERO, queue: QueueOf::Waiting, every: None },
+    Around::Ugal { bias: Bytes::new(5_000), queue: QueueOf::Credits, every: None },
+    Around::Ugal { bias: Bytes::ZERO, queue: QueueOf::Waiting, every: Some(Span::from_us(2)) },
+];
+
+/// Each group to the next, whose one link cannot take it all.
+fn around_groups(rule: Around, queueing: Queueing) -> Spec {
+    let flows = [around(24, 6, 150_000), around(24, 13, 90_000)].concat();
+    let mut spec = spec(dragonfly(), Routing::NonMinimal, flows, CreditReturn::AtOnce);
+    (spec.switch.balancing, spec.switch.queueing) = (Balancing::Around(rule), queueing);
+    spec
+}
+
+#[test]
+fn ways_through_third_groups_tell_the_same_story_on_every_engine() {
+    for rule in RULES {
+        for queueing in [Queueing::VirtualOutput, Queueing::Output, Queueing::Input] {
+            check(|| around_groups(rule, queueing));
+        }
+        check(|| {
+            let mut spec = around_groups(rule, Queueing::Output);
+            (spec.switch.credits, spec.switch.switching) = (None, Switching::StoreAndForward);
+            spec
+        });
+    }
+}
+
+#[test]
+fn ways_through_third_groups_use_three_lanes_and_every_packet_arrives() {
+    for rule in RULES {
+        let outcome = run(around_groups(rule, Queueing::VirtualOutput));
+        assert!(outcome.flows.iter().all(|flow| flow.finish < Time::MAX), "{rule:?}");
+        assert!(outcome.ports.iter().any(|port| port.pauses > 0), "gates have been closed");
+        let sent = |lane: u8| {
+            let on = outcome.ports.iter().filter(|port| port.priority == 3 + lane);
+            on.map(|port| port.packets).sum::<u64>()
+        };
+        assert!([0, 1, 2].iter().all(|lane| sent(*lane) > 0), "{rule:?}");
+        assert_eq!(
+            outcome.ports.iter().filter(|port| port.priority > 5).map(|port| port.packets).sum::<u64>(),
+            0
+        );
+    }
+}
+
+#[test]
+fn packets_on_their_way_through_third_groups_are_found_where_they_came_in() {
+    for (rule, us) in RULES.into_iter().flat_map(|rule| [5, 17, 42, 90].map(|us| (rule, us))) {
+        let spec = around_groups(rule, Queueing::VirtualOutput);
+        let ended = try_run(spec, FAST, Some(Time::from_ps(us * 1_000_000)));
+        assert!(ended.is_ok(), "{rule:?}, {us} us: {:?}", ended.err());
     }
 }

@@ -1,4 +1,5 @@
 //! Kinds of routers: who is served when, what head-of-line blocking costs, whose memory it is; and one course on every engine.
+mod booksim;
 mod engines;
 mod memory;
 mod order;

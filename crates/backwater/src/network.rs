@@ -65,11 +65,12 @@ pub fn network_facts(scenario: &ValidScenario) -> Value {
     })
 }
 
-const ROUTINGS: [(&str, Routing); 4] = [
+const ROUTINGS: [(&str, Routing); 5] = [
     ("ecmp", Routing::Ecmp),
     ("d-mod-k", Routing::DModK),
     ("dimension-order", Routing::DimensionOrder),
     ("minimal", Routing::Minimal),
+    ("valiant, ugal-l, ugal-g", Routing::NonMinimal),
 ];
 
 /// For every routing that the network can have, with its lanes and without: whether frames between any two hosts can wait for each

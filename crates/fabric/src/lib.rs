@@ -33,6 +33,7 @@ pub use backwater_control::reaction::Scope;
 pub use backwater_engine::{Kind, Prediction, Profile, Spent};
 pub use check::books::{Account, Book};
 pub use log::Records;
+pub use packet::MOST_GROUPS;
 pub use simulation::look::{Look, Looks, PortLook};
 pub use simulation::{Completion, Completions, Control, Course, End, Simulation, Totals, retrace};
 pub use spec::*;

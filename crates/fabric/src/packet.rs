@@ -7,6 +7,14 @@ use crate::transport::put::frame;
 /// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
 pub(crate) const LAST: u32 = 1 << 31;
 
+/// In [`Packet::dst`] a third group counts by this, from 1; hosts have lower numbers.
+const THROUGH: u32 = backwater_topology::MAX_NODES as u32;
+
+const _: () = assert!(THROUGH.is_power_of_two(), "hosts have the bits below");
+
+/// So many groups may be third groups.
+pub const MOST_GROUPS: u32 = u32::MAX / THROUGH;
+
 /// Makes the kinds of frames of one list: number in the trajectory digest, and word in tables.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $number:literal, $word:literal;)*) => {
@@ -44,6 +52,9 @@ kinds! {
     /// What a port whose gate has opened tells the next switch where a detector asks for the ground truth. It takes no time on the wire:
     /// no switch could send it. See `observe/roots.rs`.
     Truth = 6, "truth";
+    /// What waits at a global port of a dragonfly's switch, told to the others of its group: `flow` is its number among these, `seq` the
+    /// bytes. It takes no time on the wire. See `switch/forwarding/around.rs`.
+    Queue = 11, "queue";
     /// What has become of PAUSE in a class: it closes the gate of this port no more (`seq` 0), or again (1); or the sender's has run out
     /// (2). It takes no time on the wire: no port could send it. See `link/overrun.rs`.
     Heed = 10, "heed";
@@ -71,7 +82,7 @@ impl Kind {
 
     /// Whether it is on a wire: who taps one sees it.
     pub const fn is_on_a_wire(self) -> bool {
-        !matches!(self, Self::Truth | Self::JobEnd | Self::JobStart | Self::Heed)
+        !matches!(self, Self::Truth | Self::Queue | Self::JobEnd | Self::JobStart | Self::Heed)
     }
 
     /// Its word in tables.
@@ -94,7 +105,7 @@ pub(crate) struct Packet {
     pub(crate) time: u64,
     pub(crate) flow: u32,
     pub(crate) seq: u32,
-    /// Destination host index.
+    /// Destination host index; on the way to a third group of a dragonfly that group, too: [`Packet::destination`].
     pub(crate) dst: u32,
     pub(crate) next: u32,
     pub(crate) port: u16,
@@ -153,6 +164,22 @@ impl Packet {
         class: 0,
         echo: CodePoint::NotCapable,
     };
+
+    /// Its destination, by host index.
+    pub(crate) const fn destination(&self) -> u32 {
+        self.dst & (THROUGH - 1)
+    }
+
+    /// The third group of a dragonfly that it is on its way to.
+    pub(crate) const fn through(&self) -> Option<u32> {
+        (self.dst / THROUGH).checked_sub(1)
+    }
+
+    /// The same on its way to this group, or to its destination.
+    pub(crate) fn by_way_of(&self, group: Option<u32>) -> Self {
+        let through = group.map_or(0, |group| (group + 1) * THROUGH);
+        Self { dst: self.destination() | through, ..*self }
+    }
 
     /// The flag of data that waits in a switch. With a plain crossbar: its port has it down as a candidate for a mark. In an
     /// ingress queue of a combined one: it came in the congested class and waits in the monitored one. In an egress queue there:

@@ -25,7 +25,7 @@ mod two_pools;
 
 use crate::user::UserSpec;
 
-pub use balancing::Balancing;
+pub use balancing::{Around, Balancing, QueueOf};
 pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};

@@ -248,7 +248,10 @@ impl World {
         let used = used_priorities(spec, &flows);
         let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
         let change = lanes::changing(spec, used);
-        let classes = Classes::new(spec.switch.control_priority, used | isolated | change << 1);
+        let classes = Classes::new(
+            spec.switch.control_priority,
+            used | isolated | lanes::raised(change, spec.routes.lanes()),
+        );
         let (hosts, switch) = (spec.network.hosts().len(), &spec.switch);
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
         let number = |count: &mut Vec<u32>, host: u32| {
@@ -318,7 +321,7 @@ impl World {
             puts_of: if_any(&spec.probe.puts),
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
-            lanes: Lanes::new(change, &classes),
+            lanes: Lanes::new(change, spec.routes.lanes(), &classes),
             detectors: crate::switch::marking::each_once(&spec.switch.detectors),
             path_keys: path_keys(&firsts, &spec.numbers),
             bases: bases(spec, &firsts, &flows),

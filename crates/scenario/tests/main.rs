@@ -26,6 +26,7 @@ mod scenarios;
 mod schema;
 mod schemes;
 mod slow_hosts;
+mod third_groups;
 mod throttle;
 mod traces;
 mod windows;

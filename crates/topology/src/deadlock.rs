@@ -7,13 +7,16 @@
 //! frames that arrive through p and leave through q on their way from some host to another. Where frames change their lane on
 //! their way ([`Routes::lane`]), a port is one for each lane: every lane has a buffer and a gate of its own.
 //!
+//! Where packets may go through a third group of a dragonfly, every group is that of some packet from every switch and to every one: more
+//! waits than there are, and if these form no circle, those do not.
+//!
 //! Where all ways go up from tier to tier and then down, a port up waits for one of the next higher tier or for one down, and a port down
 //! for one of the next lower tier: no circle, and nothing to be followed.
 use std::collections::VecDeque;
 use std::fmt;
 
 use crate::routes::hosts_by_attachment;
-use crate::{Network, Routes};
+use crate::{Groups, Network, Routes};
 
 /// A circle of egress ports, each of which may wait for the next, and the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +57,12 @@ pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
     let attachments = hosts_by_attachment(net);
     let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
     let mut waits = Waits::new(net, routes.lanes());
+    let third = routes.around().map(|groups| waits.note_third((net, routes), groups, &entries));
     for hosts in attachments.values() {
         for (index, &dst) in hosts.iter().enumerate() {
             // Neighbours that are reached the same way add nothing: a port to a host waits for no other port.
             if index == 0 || !routes.same_ways(net, hosts[index - 1], dst) {
-                waits.note((net, routes), dst, &entries);
+                waits.note((net, routes), dst, &entries, third.as_deref().unwrap_or_default());
             }
         }
     }
@@ -84,10 +88,14 @@ pub fn check_pairs(
     if routes.is_tree() {
         return Ok(());
     }
+    let mut pairs = pairs.into_iter().peekable();
+    if routes.around().is_some() && pairs.peek().is_some() {
+        return check(net, routes);
+    }
     let attachment = |host: u32| net.ports(net.hosts()[host as usize])[0].peer;
     // Hosts of one switch next to each other, so that those that are reached the same way are followed together.
     let mut ways: Vec<(u32, u32, u32)> =
-        pairs.into_iter().map(|(src, dst)| (attachment(dst), dst, attachment(src))).collect();
+        pairs.map(|(src, dst)| (attachment(dst), dst, attachment(src))).collect();
     ways.sort_unstable();
     ways.dedup();
     let alike = |one: &(u32, u32, u32), other: &(u32, u32, u32)| {
@@ -99,7 +107,7 @@ pub fn check_pairs(
             together.iter().map(|&(_, _, entry)| entry).filter(|&entry| net.is_switch(entry)).collect();
         entries.sort_unstable();
         entries.dedup();
-        waits.note((net, routes), together[0].1, &entries);
+        waits.note((net, routes), together[0].1, &entries, &[]);
     }
     verdict(net, &waits)
 }
@@ -148,13 +156,45 @@ impl Waits {
     }
 
     /// Follows what may travel to one host. Frames enter at the switches `entries`; the hosts' own ports are left out, since no port waits for one of them to send.
-    fn note(&mut self, (net, routes): (&Network, &Routes), dst: u32, entries: &[u32]) {
+    /// Those that have been to a third group come by the vertices `third`.
+    fn note(&mut self, (net, routes): (&Network, &Routes), dst: u32, entries: &[u32], third: &[u32]) {
+        let next = |switch| (routes.next_ports(switch, dst), routes.lane(switch, dst).into());
+        self.follow(net, (entries, third), next);
+    }
+
+    /// Follows what may travel to each group as a third one, on lane 0; returns the vertices by which it comes there.
+    fn note_third(
+        &mut self,
+        (net, routes): (&Network, &Routes),
+        groups: &Groups,
+        entries: &[u32],
+    ) -> Vec<u32> {
+        for group in 0..groups.count() {
+            let host = groups.first_host(group);
+            let there = |switch| groups.of_switch(switch) == group;
+            let next = |switch| (if there(switch) { &[] } else { routes.next_ports(switch, host) }, 0);
+            self.follow(net, (entries, &[]), next);
+        }
+        let switches = (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node));
+        let global = switches.flat_map(|node| {
+            (groups.local_ports().end..net.ports(node).len() as u16).map(move |port| (node, port))
+        });
+        global.map(|(node, port)| net.port_id(node, port) * self.lanes).collect()
+    }
+
+    /// Follows frames from the switches at which they enter, and from vertices by which they come; `next` has the ports by which they leave
+    /// a switch, and the lane.
+    fn follow<'a>(
+        &mut self,
+        net: &Network,
+        (entries, come): (&[u32], &[u32]),
+        next: impl Fn(u32) -> (&'a [u16], u32),
+    ) {
         self.followed += 1;
-        let mut pending = Vec::new();
+        let mut pending = come.to_vec();
         for &entry in entries {
-            let lane = u32::from(routes.lane(entry, dst));
-            let ports = routes.next_ports(entry, dst).iter();
-            pending.extend(ports.map(|&port| net.port_id(entry, port) * self.lanes + lane));
+            let (ports, lane) = next(entry);
+            pending.extend(ports.iter().map(|&port| net.port_id(entry, port) * self.lanes + lane));
         }
         while let Some(id) = pending.pop() {
             if std::mem::replace(&mut self.visited[id as usize], self.followed) == self.followed {
@@ -167,8 +207,8 @@ impl Waits {
             }
             let bits = &mut self.noted[id as usize];
             bits.resize((net.ports(switch).len() * self.lanes as usize).div_ceil(64), 0);
-            let lane = u32::from(routes.lane(switch, dst));
-            for &out in routes.next_ports(switch, dst) {
+            let (ports, lane) = next(switch);
+            for &out in ports {
                 let local = u32::from(out) * self.lanes + lane;
                 let (cell, bit) = (local as usize / 64, 1 << (local % 64));
                 let out = net.port_id(switch, out) * self.lanes + lane;

@@ -166,9 +166,8 @@ impl<'a> Reroutes<'a> {
     /// # Errors
     /// [`RouteError::Structure`] of routings that go by the place of a switch and not by distances.
     pub fn new(net: &'a Network, routing: Routing, routes: &Routes) -> Result<Self, RouteError> {
-        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
-            let name = if routing == Routing::Minimal { "minimal" } else { "dimension-order" };
-            return Err(RouteError::Structure { routing: name, wanted: "a network whose links are all up" });
+        if let Some(routing) = routing.by_place() {
+            return Err(RouteError::Structure { routing, wanted: "a network whose links are all up" });
         }
         let switches: Vec<u32> = (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node)).collect();
         let mut row = vec![None; net.nodes().len()];

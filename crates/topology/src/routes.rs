@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::read::Entries;
 use crate::table::{Cell, NOWHERE, Near, Table, TableBuilder};
-use crate::{Network, RouteError, structured, tree};
+use crate::{Groups, Network, RouteError, structured, tree};
 
 /// How one of several equally short ways is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -29,14 +29,30 @@ pub enum Routing {
     /// In dragonflies: by one global link at most, even where two would be fewer links in all. All switches of the group that have
     /// links to the other one count as equally near; the flow's hash chooses. Packets change their lane on their way.
     Minimal,
+    /// In dragonflies: as minimal, to the destination or first to a third group, which the switch of the source chooses
+    /// ([`Routes::around`]; Valiant and UGAL: Kim et al., ISCA 2008, section 4). Packets change their lane on their way.
+    NonMinimal,
+}
+
+impl Routing {
+    /// Its name, if it goes by the place of a switch and not by distances.
+    pub(crate) const fn by_place(self) -> Option<&'static str> {
+        match self {
+            Self::Ecmp | Self::DModK => None,
+            Self::DimensionOrder => Some("dimension-order"),
+            Self::Minimal => Some("minimal"),
+            Self::NonMinimal => Some("non-minimal"),
+        }
+    }
 }
 
 /// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward. A clone shares the tables.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Routes {
     tables: Arc<Tables>,
-    /// Whether packets change their lane.
-    lanes: bool,
+    /// How many lanes packets use, one after the other.
+    lanes: u8,
+    around: Option<Groups>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -60,8 +76,12 @@ impl Routes {
     pub fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
         check_reachable(net)?;
         let switches = switches(net);
-        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
-            return Ok(Self::of(net, structured::table(net, routing, &switches)?, false, false));
+        if routing.by_place().is_some() {
+            let routes = Self::of(net, structured::table(net, routing, &switches)?, false, false);
+            return Ok(match (routing, Groups::new(net)) {
+                (Routing::NonMinimal, around @ Some(_)) => Self { lanes: Groups::LANES, around, ..routes },
+                _ => routes,
+            });
         }
         match tree::table(net, routing, &switches)? {
             Some(table) => Ok(Self::of(net, table, true, routing == Routing::Ecmp)),
@@ -74,9 +94,8 @@ impl Routes {
     /// # Errors
     /// [`RouteError::TooManyGroups`]; [`RouteError::Structure`] of routings that go by the place of a switch and not by distances.
     pub fn without(net: &Network, routing: Routing, down: &[bool]) -> Result<Self, RouteError> {
-        if matches!(routing, Routing::DimensionOrder | Routing::Minimal) {
-            let name = if routing == Routing::Minimal { "minimal" } else { "dimension-order" };
-            return Err(RouteError::Structure { routing: name, wanted: "a network whose links are all up" });
+        if let Some(routing) = routing.by_place() {
+            return Err(RouteError::Structure { routing, wanted: "a network whose links are all up" });
         }
         Ok(Self::of(net, searched(net, routing, &switches(net), &|link| down[link as usize])?, false, false))
     }
@@ -86,8 +105,8 @@ impl Routes {
         let mut rows = 0..;
         let row = (0..count).map(|node| if net.is_switch(node) { rows.next() } else { None }).collect();
         let host_index = (0..count).map(|node| net.host_index(node)).collect();
-        let lanes = table.changes_lanes();
-        Self { tables: Arc::new(Tables { row, host_index, table, is_tree, takes_all }), lanes }
+        let lanes = 1 + u8::from(table.changes_lanes());
+        Self { tables: Arc::new(Tables { row, host_index, table, is_tree, takes_all }), lanes, around: None }
     }
 
     /// The tables that somebody wrote out: ports by switch and host, as [`crate::read::table`] reads them. A switch that nothing passes on its
@@ -155,20 +174,27 @@ impl Routes {
     /// The same routes without the lanes: packets stay on the one they begin on.
     #[must_use]
     pub fn on_one_lane(self) -> Self {
-        Self { lanes: false, ..self }
+        Self { lanes: 1, ..self }
     }
 
-    /// How many lanes packets use one after the other, of those that begin on one: 1 or 2.
+    /// How many lanes packets use one after the other, of those that begin on one: 1 to 3.
     pub const fn lanes(&self) -> u8 {
-        if self.lanes { 2 } else { 1 }
+        self.lanes
+    }
+
+    /// The groups, if the first switch of a packet may send it through a third one. The tables lead to that as to its
+    /// [first host](Groups::first_host), and then to the destination.
+    pub const fn around(&self) -> Option<&Groups> {
+        self.around.as_ref()
     }
 
     /// The lane, counted from the one it begins on, of a packet to a host on the link by which it leaves `node`. 0 where it leaves
-    /// its source or reaches its destination.
+    /// its source or reaches its destination. On the way to a third group it is 0, too.
     #[inline]
     pub fn lane(&self, node: u32, dst_host: u32) -> u8 {
-        match self.tables.row[node as usize] {
-            Some(row) if self.lanes => self.tables.table.lane(row, dst_host),
+        match (self.tables.row[node as usize], &self.around) {
+            (Some(_), Some(groups)) if self.lanes > 1 => groups.lane(node, dst_host),
+            (Some(row), None) if self.lanes > 1 => self.tables.table.lane(row, dst_host),
             _ => 0,
         }
     }

@@ -148,11 +148,12 @@ impl Steps {
             (Routing::DimensionOrder, Structure::Grid { sizes, wraps }) => {
                 Ok(Self::Grid { sizes: sizes.clone(), wraps: *wraps })
             }
-            (Routing::Minimal, Structure::Dragonfly) => Ok(Self::dragonfly(net)),
-            (Routing::DimensionOrder, _) => {
-                Err(RouteError::Structure { routing: "dimension-order", wanted: "kind torus or mesh" })
+            (Routing::Minimal | Routing::NonMinimal, Structure::Dragonfly) => Ok(Self::dragonfly(net)),
+            (routing, _) => {
+                let grid = routing == Routing::DimensionOrder;
+                let wanted = if grid { "kind torus or mesh" } else { "kind dragonfly" };
+                Err(RouteError::Structure { routing: routing.by_place().unwrap_or_default(), wanted })
             }
-            _ => Err(RouteError::Structure { routing: "minimal", wanted: "kind dragonfly" }),
         }
     }
 

@@ -361,3 +361,78 @@ proptest! {
         prop_assert!(switches.into_iter().all(|node| net.ports(node).len() as u32 == p + a - 1 + h));
     }
 }
+
+/// All ways of packets through a third group, as (vertex, vertex behind it), where a vertex is a port and a lane.
+fn waits_by_hand(net: &Network, routes: &Routes) -> Vec<(u64, u64)> {
+    let groups = routes.around().unwrap();
+    let peer = |node: u32, port: u16| net.ports(node)[usize::from(port)].peer;
+    let vertex = |node: u32, port: u16, lane: u8| u64::from(net.port_id(node, port)) << 8 | u64::from(lane);
+    let mut waits = Vec::new();
+    let hosts = net.hosts().len() as u32;
+    let through = |src: u32, dst: u32| {
+        let ends = [groups.of_host(src), groups.of_host(dst)];
+        let third = (0..groups.count()).filter(move |group| ends[0] != ends[1] && !ends.contains(group));
+        third.map(Some).chain([None])
+    };
+    let ways = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst)));
+    for (src, dst, third) in ways.flat_map(|(src, dst)| through(src, dst).map(move |third| (src, dst, third)))
+    {
+        // (switch, still on the way to the third group, vertex by which it came)
+        let mut pending = vec![(groups.switch_of(src), third.is_some(), None)];
+        while let Some((switch, before, came)) = pending.pop() {
+            let before = before && third != Some(groups.of_switch(switch));
+            let to = if before { groups.first_host(third.unwrap()) } else { dst };
+            let lane = if before { 0 } else { routes.lane(switch, dst) };
+            for &port in routes.next_ports(switch, to) {
+                let next = vertex(switch, port, lane);
+                waits.extend(came.map(|came| (came, next)));
+                if net.is_switch(peer(switch, port)) {
+                    pending.push((peer(switch, port), before, Some(next)));
+                }
+            }
+        }
+    }
+    waits.sort_unstable();
+    waits.dedup();
+    waits
+}
+
+#[test]
+fn three_lanes_free_ways_through_a_third_group_of_deadlock_and_fewer_do_not() {
+    for net in [dragonfly(4, 2, 2, 9), dragonfly(2, 1, 1, 3), dragonfly(4, 1, 2, 3), dragonfly(3, 2, 1, 4)] {
+        let routes = Routes::new(&net, Routing::NonMinimal).unwrap();
+        assert_eq!(routes.lanes(), 3, "Kim et al., section 4.1");
+        assert_eq!(deadlock::check(&net, &routes), Ok(()));
+        // The same by following every way: take out what waits for nothing until nothing is left.
+        let free = |waits: &[(u64, u64)]| {
+            let mut left = waits.to_vec();
+            loop {
+                let before = left.len();
+                let waiting: std::collections::BTreeSet<u64> = left.iter().map(|(one, _)| *one).collect();
+                left.retain(|(_, next)| waiting.contains(next));
+                if left.len() == before {
+                    return left.is_empty();
+                }
+            }
+        };
+        let waits = waits_by_hand(&net, &routes);
+        assert!(free(&waits));
+        // In the dragonfly of the paper's Figure 5 none of them can be left out.
+        for lane in if net.hosts().len() == 72 { 0..2 } else { 0..0 } {
+            let merged: Vec<(u64, u64)> = waits
+                .iter()
+                .map(|&(one, next)| {
+                    let on = |vertex: u64| if vertex & 0xff > lane { vertex - 1 } else { vertex };
+                    (on(one), on(next))
+                })
+                .collect();
+            assert!(!free(&merged), "lanes {lane} and {} are one", lane + 1);
+        }
+        let one = routes.on_one_lane();
+        assert!(deadlock::check(&net, &one).is_err());
+        assert!(deadlock::check_pairs(&net, &one, []).is_ok(), "nobody sends");
+        assert!(deadlock::check_pairs(&net, &one, [(0, 1)]).is_err());
+    }
+    let star = generate::star(4, RATE, DELAY).unwrap();
+    assert!(matches!(Routes::new(&star, Routing::NonMinimal), Err(RouteError::Structure { .. })));
+}

@@ -97,11 +97,12 @@ impl Loss {
             return false;
         }
         // What goes back has its ends the other way round.
+        let dst = packet.destination();
         let origin = || {
             let flow = &world.flows[packet.flow as usize];
-            if packet.dst == flow.dst { flow.src } else { flow.dst }
+            if dst == flow.dst { flow.src } else { flow.dst }
         };
-        if destination.is_some_and(|host| host != packet.dst) || source.is_some_and(|host| host != origin()) {
+        if destination.is_some_and(|host| host != dst) || source.is_some_and(|host| host != origin()) {
             return false;
         }
         let share = match share {

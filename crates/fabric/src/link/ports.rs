@@ -141,6 +141,8 @@ pub(crate) enum Purpose {
     Stopped,
     /// A switch looks whether a PAUSE ends; argument: class.
     Watchdog,
+    /// A switch of a dragonfly tells its group what waits at its global ports.
+    Tell,
     /// A queue pair may have waited too long for an ACK; argument: sender slot.
     Retry,
 }

@@ -132,10 +132,17 @@ impl Switch {
         memory.is_beyond(port, class, packet.size, ports.headroom(port, cx.world)).then_some(fault)
     }
 
-    /// A packet has come to a switch at which something is down: it may find no way, or no room.
+    /// A packet has come to a switch at which something is down: it may find no way, or no room. Or it may go through a third group.
     #[cold]
     pub(super) fn forward_around<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let packet = &self.chassis.aimed(packet, cx.world);
         let way = self.chassis.forwarding.way_round(packet, &self.chassis.ports);
+        if let Some(out) = way {
+            self.chassis.will_tell(out, cx);
+            if self.chassis.ports.faults().is_none() {
+                return self.forward_by(out, packet, cx.world, cx.post);
+            }
+        }
         let faults = self.chassis.ports.faults_mut();
         let lost = match way {
             None => Some((packet.port, DropReason::LinkDown, faults.rerouted_by())),

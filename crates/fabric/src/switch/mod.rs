@@ -92,6 +92,7 @@ impl Node for Switch {
             }
             Purpose::Fault => self.fault_due(cx),
             Purpose::Watchdog => self.watchdog_due(port, class, cx),
+            Purpose::Tell => self.chassis.tell_queues(cx),
             of_fabric => self.fabric.timer(&mut self.chassis, of_fabric, (port, timer.argument), cx),
         }
     }
@@ -138,6 +139,7 @@ impl Switch {
         if packet.kind != Kind::Pfc {
             match packet.kind {
                 Kind::Truth => self.chassis.hear_truth(packet, cx),
+                Kind::Queue => self.chassis.hear_queue(packet),
                 Kind::Heed => self.hear_heed(packet, cx),
                 _ => self.fabric.frame(&mut self.chassis, packet, cx),
             }

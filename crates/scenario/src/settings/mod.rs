@@ -66,7 +66,7 @@ pub use switch::{
     Arbiter, DropsEarly, EcmpHash, FlowControl, LoadBalancing, Lossy, LossyRed, OnOverflow, Queueing, Share,
     Switch, Switching,
 };
-pub use topology::{Edge, Routing, Shape, Topology};
+pub use topology::{Edge, Routing, Shape, Topology, Ugal, UgalQueue};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use two_pools::TwoPools;
 pub use workload::{Steps, Workload};

@@ -1,5 +1,5 @@
 //! `[topology]`
-use backwater_units::{Rate, Span};
+use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,17 +20,59 @@ pub struct Topology {
     #[schemars(length(min = 1))]
     pub table: Option<String>,
     /// Credits: whether packets change their virtual lane where their routing asks for it, so that they cannot wait for each other in
-    /// a circle: dimension-order in a torus, minimal in a dragonfly. Packets of priority p then also use virtual lane p + 1. Default
-    /// true under credits with such a routing.
+    /// a circle: dimension-order in a torus, minimal in a dragonfly. Packets of priority p then also use virtual lane p + 1; with valiant,
+    /// ugal-l and ugal-g p + 2, too. Default true under credits with such a routing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<bool>,
     /// Credits: whether traffic may run whose frames can wait for each other's buffers in a circle, to study the deadlock.
     /// Default false: it is refused (InfiniBand routing must be free of deadlock; Dally and Seitz, 1987).
     #[serde(default)]
     pub allow_cycles: bool,
+    /// routing = ugal-l or ugal-g: how the first switch of a packet compares its two ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ugal: Option<Ugal>,
     /// The graph.
     #[serde(flatten)]
     pub shape: Shape,
+}
+
+/// Universal globally-adaptive load balancing (Singh, Stanford 2005) in a dragonfly (Kim et al., ISCA 2008, section 4): a packet takes the
+/// minimal way if q₁ ≤ 2 q₂ + bias, where q₁ is the queue on that way and q₂ the one on the way through a third group; else that.
+/// Each is weighted by the global links ahead of the packet, as `ugal_dragonflynew` in `BookSim` does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub struct Ugal {
+    /// How much the minimal way is preferred. Default 0 (Kim et al.; `BookSim`: 30 flits).
+    #[serde(default = "no_bytes")]
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub bias: Quantity<Bytes>,
+    /// Which bytes are a queue. Default waiting.
+    #[serde(default)]
+    pub queue: UgalQueue,
+    /// routing = ugal-g: how often a switch tells its group what waits at its global ports, while something does. It is known one
+    /// link delay later. Default 100 ns (an idealisation: in the paper all is known at once).
+    #[serde(default = "hundred_ns")]
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub every: Quantity<Span>,
+}
+
+impl Default for Ugal {
+    fn default() -> Self {
+        Self { bias: no_bytes(), queue: UgalQueue::default(), every: hundred_ns() }
+    }
+}
+
+/// Which bytes speak against a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UgalQueue {
+    /// Those that wait for it in its switch.
+    #[default]
+    Waiting,
+    /// Credits: those that are in use on its link, for what is on the wire, waits at the other end, or has left there so lately that the
+    /// port does not know of it (as in `BookSim`).
+    Credits,
 }
 
 /// Which paths there are, and which of them is chosen.
@@ -48,9 +90,24 @@ pub enum Routing {
     DimensionOrder,
     /// Dragonfly: within the group, one global link, within the other group. By a hash of the flow where several do.
     Minimal,
+    /// Dragonfly: within the group minimal, else first to a third group, drawn for each packet of data (Valiant, SIAM J. Computing
+    /// 1982; Kim et al., ISCA 2008, section 4). Receivers put packets in order; ACKs and CNPs are sent minimally.
+    Valiant,
+    /// Dragonfly: packet by packet minimal or valiant, whichever of their first ports has less before it (UGAL-L).
+    UgalL,
+    /// Dragonfly: packet by packet minimal or valiant, whichever of their first global links has less before it, wherever in the group it is
+    /// (UGAL-G). An idealisation: no switch knows that.
+    UgalG,
     /// As the file `topology.table` says, as subnet managers fill the tables of switches. Of several ports for one host the flow's hash takes
     /// one.
     Table,
+}
+
+impl Routing {
+    /// Whether packets of one flow take different ways, through third groups.
+    pub const fn is_around(self) -> bool {
+        matches!(self, Self::Valiant | Self::UgalL | Self::UgalG)
+    }
 }
 
 impl Topology {
@@ -411,6 +468,14 @@ const fn ten_gbps() -> Quantity<Rate> {
 
 const fn four_us() -> Quantity<Span> {
     Quantity(Span::from_us(4))
+}
+
+const fn no_bytes() -> Quantity<Bytes> {
+    Quantity(Bytes::ZERO)
+}
+
+const fn hundred_ns() -> Quantity<Span> {
+    Quantity(Span::from_ns(100))
 }
 
 const fn hundred_gbps() -> Quantity<Rate> {

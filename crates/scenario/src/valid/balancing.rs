@@ -1,11 +1,11 @@
 //! How switches spread data over equally short ways, and what that cannot work with.
 use backwater_codes::Code;
-use backwater_fabric::Balancing;
+use backwater_fabric::{Around, Balancing, QueueOf};
 use backwater_topology::{Network, Routes};
 
 use super::Context;
 use crate::document::{Node, at};
-use crate::settings::{LoadBalancing, Routing, Settings};
+use crate::settings::{LoadBalancing, Routing, Settings, UgalQueue};
 
 /// Whether these routes leave switches a choice among ways of a flow.
 pub(super) const fn leaves_choice(routing: Routing) -> bool {
@@ -23,6 +23,9 @@ pub(super) fn fill(settings: &mut Settings, written: &Node) {
 /// How they do it. What does not go together with it is in [`super::compatibility`].
 pub(super) fn balancing(context: &mut Context<'_>, fabric: Option<(&Network, &Routes)>) -> Balancing {
     let switch = &context.settings.switch;
+    if let Some(around) = around(context.settings) {
+        return Balancing::Around(around);
+    }
     let balancing = match switch.load_balancing {
         LoadBalancing::Ecmp => return Balancing::Ecmp,
         LoadBalancing::Spray => Balancing::Spray,
@@ -38,6 +41,22 @@ pub(super) fn balancing(context: &mut Context<'_>, fabric: Option<(&Network, &Ro
         context.caveat(Code::NoEffect, "switch.load-balancing", caveat);
     }
     balancing
+}
+
+/// How packets are sent through third groups of a dragonfly.
+fn around(settings: &Settings) -> Option<Around> {
+    let ugal = settings.topology.ugal.clone().unwrap_or_default();
+    let queue = match ugal.queue {
+        UgalQueue::Waiting => QueueOf::Waiting,
+        UgalQueue::Credits => QueueOf::Credits,
+    };
+    let of_ugal = |every| Some(Around::Ugal { bias: ugal.bias.0, queue, every });
+    match settings.topology.routes_by() {
+        Routing::Valiant => Some(Around::Valiant),
+        Routing::UgalL => of_ugal(None),
+        Routing::UgalG => of_ugal(Some(ugal.every.0)),
+        Routing::Ecmp | Routing::DModK | Routing::DimensionOrder | Routing::Minimal | Routing::Table => None,
+    }
 }
 
 /// Whether some switch has several ways to some host.

@@ -11,7 +11,7 @@ use crate::document::{Step, at};
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt,
     MarkBasis, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
-    ThrottleKind, Traffic, Workload,
+    ThrottleKind, Traffic, UgalQueue, Workload,
 };
 
 /// Two choices of a scenario.
@@ -208,26 +208,38 @@ const CLASHES: &[Clash] = &[
         at: &["switch", "load-balancing"],
         both: |it| balances(it) && !leaves_choice(it.topology.routes_by()),
         message: |it| {
-            let here = is("topology.routing", it.topology.routes_by());
-            format!(
-                "{} chooses among several ways, and here {here} has one for each destination",
-                balancing(it)
-            )
+            let routing = it.topology.routes_by();
+            let why = if routing.is_around() { "chooses itself" } else { "has one for each destination" };
+            let here = is("topology.routing", routing);
+            format!("{} chooses among several ways, and here {here} {why}", balancing(it))
         },
         label: "needs several ways",
         help: "write topology.routing = \"ecmp\" (in a dragonfly \"minimal\"), or switch.load-balancing = \"ecmp\"",
     },
     Clash {
-        at: &["switch", "load-balancing"],
-        both: |it| balances(it) && is_combined(it),
+        at: &["switch", "queueing"],
+        both: |it| spreads(it) && is_combined(it),
         message: |it| {
             format!(
                 "{} does not work with switch.queueing = \"combined\", whose isolation knows the one way of each flow",
-                balancing(it)
+                spreading(it)
             )
         },
         label: "needs other queues",
         help: "write switch.queueing = \"output\", \"voq\", \"oldest-first\", \"input\" or \"shared\" (and switch.isolation.kind = \"none\")",
+    },
+    Clash {
+        at: &["topology", "ugal", "queue"],
+        both: |it| {
+            it.switch.flow_control != FlowControl::Credits
+                && it.topology.ugal.as_ref().is_some_and(|ugal| ugal.queue == UgalQueue::Credits)
+        },
+        message: |it| {
+            let here = is("switch.flow-control", it.switch.flow_control);
+            format!("topology.ugal.queue = \"credits\" counts credits in use, and here {here}")
+        },
+        label: "needs credits",
+        help: "write queue = \"waiting\", or switch.flow-control = \"credits\"",
     },
     Clash {
         at: &["host", "throttle", "kind"],
@@ -344,6 +356,17 @@ fn balances(settings: &Settings) -> bool {
     settings.switch.load_balancing != LoadBalancing::Ecmp
 }
 
+/// Whether packets of one flow take different ways.
+fn spreads(settings: &Settings) -> bool {
+    balances(settings) || settings.topology.routes_by().is_around()
+}
+
+/// Why they do.
+fn spreading(settings: &Settings) -> String {
+    let routing = settings.topology.routes_by();
+    if routing.is_around() { is("topology.routing", routing) } else { balancing(settings) }
+}
+
 /// `switch.load-balancing = "…"`.
 pub(super) fn balancing(settings: &Settings) -> String {
     is("switch.load-balancing", settings.switch.load_balancing)
@@ -375,13 +398,13 @@ const REACTION_CLASHES: [ReactionClash; 3] = [
         help: "set switch.queueing = \"output\" or \"voq\"",
     },
     ReactionClash {
-        both: |it, cc| cc.kind.wants_telemetry() && balances(it),
+        both: |it, cc| cc.kind.wants_telemetry() && spreads(it),
         message: |it, kind| {
-            let spread = balancing(it);
+            let spread = spreading(it);
             format!("{kind} compares two packets link by link, and {spread} sends them over different links")
         },
         label: "needs one way for each flow",
-        help: "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\"",
+        help: "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\")",
     },
 ];
 
@@ -464,16 +487,17 @@ const ENTRY_CLASHES: [EntryClash; 7] = [
     },
     EntryClash {
         at: &[],
-        both: |it, index, _| balances(it) && is_put(it, index),
+        both: |it, index, _| spreads(it) && is_put(it, index),
         message: |it, name| {
-            let spread = balancing(it);
+            let spread = spreading(it);
             format!(
                 "{spread} reorders packets, which does not fit traffic.{name}, of PUTs, whose target asks again for all that \
                  follows a packet out of order (go-back-N)"
             )
         },
         label: "needs packets in order",
-        help: "write switch.load-balancing = \"ecmp\", or transport = \"roce\" for this entry",
+        help: "write switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\"), or transport = \"roce\" \
+               for this entry",
     },
 ];
 

@@ -29,13 +29,14 @@ impl Lanes {
         Self { used: used & !(1 << settings.switch.control_priority), example }
     }
 
-    /// Packets of every priority under credits go over to the next one on their way: it must be free for them.
-    pub(super) fn change(&mut self, context: &mut Context<'_>) {
+    /// Packets of every priority under credits go over to the next ones on their way, of so many lanes: they must be free for them.
+    pub(super) fn change(&mut self, context: &mut Context<'_>, lanes: u8) {
         let settings = context.settings;
         let (control, listed) = (settings.switch.control_priority, &settings.switch.credits.priorities);
         let used = self.used;
-        for priority in Self::of(used).filter(|priority| listed.contains(priority)) {
-            let next = priority + 1;
+        let begin = Self::of(used).filter(|priority| listed.contains(priority));
+        for (priority, lane) in begin.flat_map(|priority| (1..lanes).map(move |lane| (priority, lane))) {
+            let next = priority + lane;
             let taken = if next > 7 {
                 Some("there is none".to_owned())
             } else if next == control {
@@ -53,10 +54,16 @@ impl Lanes {
             };
             let user = self.user(settings, priority);
             let message = format!(
-                "packets of priority {priority} ({user}) change to virtual lane {next} on their way, but {taken}"
+                "packets of priority {priority} ({user}) change to virtual lane {next} on their way, but {taken}; this \
+                 routing needs {lanes} lanes for each priority"
             );
-            let help = "give every entry, and ack.priority, a priority whose next one is free, such as 1, 3 and 5; or set \
-                        topology.lanes = false";
+            let help = if lanes == 2 {
+                "give every entry, and ack.priority, a priority whose next one is free, such as 1, 3 and 5; or set \
+                 topology.lanes = false"
+            } else {
+                "give every entry, and ack.priority, a priority whose next two are free, such as 1 and 4; or set \
+                 topology.lanes = false"
+            };
             match self.entry(priority) {
                 Some(entry) => context.report(&at!["traffic", entry, "priority"], message, "not free", help),
                 None => context.report(&at!["ack", "priority"], message, "not free", help),

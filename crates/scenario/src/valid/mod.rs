@@ -303,8 +303,8 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         _ => None,
     };
     let mut lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
-    if routes.as_ref().is_some_and(|routes| routes.lanes() > 1) {
-        lanes.change(context);
+    if let Some(routes) = &routes {
+        lanes.change(context, routes.lanes());
     }
     let (detectors, pfc, credits) = match &network {
         Some(network) => (

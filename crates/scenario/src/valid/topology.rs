@@ -1,7 +1,9 @@
 //! The network and its routes.
-use backwater_topology::{Network, RouteError, Routes, Routing, TopologyError, generate, read};
+use backwater_fabric::MOST_GROUPS;
+use backwater_topology::{Groups, Network, RouteError, Routes, Routing, TopologyError, generate, read};
 
 use super::Context;
+use super::idle::is;
 use crate::document::at;
 use crate::settings::{self, Edge, FlowControl, Shape};
 
@@ -130,6 +132,9 @@ pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Rou
         settings::Routing::DModK => Routing::DModK,
         settings::Routing::DimensionOrder => Routing::DimensionOrder,
         settings::Routing::Minimal => Routing::Minimal,
+        settings::Routing::Valiant | settings::Routing::UgalL | settings::Routing::UgalG => {
+            Routing::NonMinimal
+        }
         settings::Routing::Table => return written_out(context, network),
     };
     if topology.table.is_some() {
@@ -140,9 +145,12 @@ pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Rou
         return None;
     }
     match Routes::new(network, routing) {
-        Ok(routes) => Some(lanes(context, routes)),
-        Err(RouteError::Structure { routing, wanted }) => {
-            let message = format!("topology.routing = \"{routing}\" is for {wanted}");
+        Ok(routes) => {
+            third_groups(context, &routes);
+            Some(lanes(context, routes))
+        }
+        Err(RouteError::Structure { wanted, .. }) => {
+            let message = format!("{} is for {wanted}", is("topology.routing", topology.routes_by()));
             let help =
                 "leave topology.routing out: every kind has a default; ecmp and d-mod-k work everywhere";
             context.report(&at!["topology", "routing"], message, "not for this kind", help);
@@ -154,6 +162,18 @@ pub(super) fn routes(context: &mut Context<'_>, network: &Network) -> Option<Rou
             None
         }
     }
+}
+
+/// Whether packets that may go through a third group have one, and can name it.
+fn third_groups(context: &mut Context<'_>, routes: &Routes) {
+    let Some(groups) = routes.around().map(Groups::count) else { return };
+    if (3..=MOST_GROUPS).contains(&groups) {
+        return;
+    }
+    let routing = is("topology.routing", context.settings.topology.routes_by());
+    let message = format!("{routing} sends packets through a third group, and this dragonfly has {groups}");
+    let help = format!("give topology.g a number from 3 to {MOST_GROUPS}, or write routing = \"minimal\"");
+    context.report(&at!["topology", "routing"], message, "number of groups", &help);
 }
 
 /// Those of the file that `topology.table` names.
@@ -190,8 +210,8 @@ fn lanes(context: &mut Context<'_>, routes: Routes) -> Routes {
     let able = switch.flow_control == FlowControl::Credits && switch.queueing != settings::Queueing::Combined;
     let wrong = match (topology.lanes, routes.lanes()) {
         (Some(true), 1) => Some(
-            "these routes have one lane: only dimension-order in a torus with rows of 3 or more, and minimal \
-                                 in a dragonfly, change it",
+            "these routes have one lane: only dimension-order in a torus with rows of 3 or more, and minimal, valiant, \
+             ugal-l and ugal-g in a dragonfly, change it",
         ),
         (Some(true), _) if !able => Some(
             "lanes are virtual lanes of credits, with the queues of any switch.queueing but \"combined\"",

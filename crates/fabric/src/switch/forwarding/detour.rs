@@ -7,7 +7,7 @@ use backwater_topology::{Cell, Routes};
 
 use crate::link::ports::Ports;
 use crate::packet::Packet;
-use crate::switch::forwarding::Forwarding;
+use crate::switch::forwarding::{Choice, Forwarding};
 
 /// The ways of a switch that have changed in the run.
 #[derive(Clone, Debug)]
@@ -97,8 +97,8 @@ impl Forwarding {
             None if avoided.is_empty() => all.routes.groups().clone(),
             None => all.routes.groups().iter().map(|group| left(group)).collect(),
         };
-        all.aside = aside;
-        if let Some(spread) = &mut all.spread {
+        all.aside = aside || matches!(all.choice, Choice::Around(_));
+        if let Choice::Spread(spread) = &mut all.choice {
             spread.forget();
         }
         self.lay_out();
@@ -106,6 +106,9 @@ impl Forwarding {
 
     /// The egress port of a packet at a switch whose tables stand aside; `None`: there is no way.
     pub(crate) fn way_round(&mut self, packet: &Packet, ports: &Ports) -> Option<u16> {
-        self.way(packet, ports)
+        match packet.through() {
+            Some(_) => self.way_through(packet),
+            None => self.way(packet, ports),
+        }
     }
 }

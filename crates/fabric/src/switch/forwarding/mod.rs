@@ -1,4 +1,5 @@
 //! A switch's forwarding table, laid out for the packet path.
+pub(crate) mod around;
 pub(crate) mod detour;
 pub(crate) mod ecmp;
 pub(crate) mod spread;
@@ -10,6 +11,7 @@ use backwater_topology::{Cell, Near, Routes};
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::spec::Balancing;
+use crate::switch::forwarding::around::Detours;
 use crate::switch::forwarding::detour::Ways;
 use crate::switch::forwarding::ecmp::salted;
 use crate::switch::forwarding::spread::Spread;
@@ -42,9 +44,19 @@ struct All {
     /// What it goes by since other ways came.
     ways: Option<Ways>,
     groups: Groups,
-    spread: Option<Spread>,
-    /// While a link of the switch is down: nothing is laid out.
+    choice: Choice,
+    /// While a link of the switch is down, or if packets go through third groups: nothing is laid out.
     aside: bool,
+}
+
+/// How one of several ways is chosen.
+#[derive(Clone, Debug)]
+enum Choice {
+    /// By a flow's number.
+    Number,
+    Spread(Spread),
+    /// Through third groups of a dragonfly.
+    Around(Detours),
 }
 
 impl Forwarding {
@@ -56,8 +68,12 @@ impl Forwarding {
         path_keys: Arc<[u32]>,
         hashes: Arc<[[u32; 2]]>,
     ) -> Self {
-        let spread = (balancing != Balancing::Ecmp || !hashes.is_empty())
-            .then(|| Spread::new(balancing, salt, path_keys.clone(), hashes));
+        let choice = match (balancing, routes.around()) {
+            (Balancing::Around(rule), Some(groups)) => Choice::Around(Detours::new(rule, *groups, node)),
+            (Balancing::Ecmp | Balancing::Around(_), _) if hashes.is_empty() => Choice::Number,
+            _ => Choice::Spread(Spread::new(balancing, salt, path_keys.clone(), hashes)),
+        };
+        let aside = matches!(choice, Choice::Around(_));
         let (routes, groups) = (routes.clone(), routes.groups().clone());
         let mut forwarding = Self {
             first: 0,
@@ -66,7 +82,7 @@ impl Forwarding {
             groups: Arc::default(),
             salt,
             path_keys,
-            all: Box::new(All { node, routes, ways: None, groups, spread, aside: false }),
+            all: Box::new(All { node, routes, ways: None, groups, choice, aside }),
         };
         forwarding.lay_out();
         forwarding
@@ -75,7 +91,7 @@ impl Forwarding {
     /// From now on flows have these path keys and hashes: there are more flows.
     pub(crate) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[[u32; 2]]>) {
         self.path_keys = path_keys.clone();
-        if let Some(spread) = &mut self.all.spread {
+        if let Choice::Spread(spread) = &mut self.all.choice {
             spread.hash_by(path_keys, hashes);
         }
     }
@@ -90,7 +106,10 @@ impl Forwarding {
             None => all.routes.near(all.node),
         };
         (self.first, self.near, self.otherwise) = (near.first, near.cells, near.otherwise);
-        self.groups = if all.aside || all.spread.is_some() { Groups::default() } else { all.groups.clone() };
+        self.groups = match all.choice {
+            Choice::Number if !all.aside => all.groups.clone(),
+            _ => Groups::default(),
+        };
     }
 
     /// What is laid out for a host.
@@ -130,9 +149,9 @@ impl Forwarding {
         let cell = self.all.cell(packet.dst);
         cell.port().unwrap_or_else(|| {
             let group = &self.all.groups[cell.group()];
-            match &self.all.spread {
-                Some(spread) => spread.port_by_hash(group, packet),
-                None => self.by_flow(group, packet),
+            match &self.all.choice {
+                Choice::Spread(spread) => spread.port_by_hash(group, packet),
+                Choice::Number | Choice::Around(_) => self.by_flow(group, packet),
             }
         })
     }
@@ -155,12 +174,12 @@ impl Forwarding {
         if let Some(port) = cell.port() {
             return Some(port);
         }
-        let All { groups, spread, .. } = &mut *self.all;
+        let All { groups, choice, .. } = &mut *self.all;
         let group = &*groups[cell.group()];
         if group.is_empty() {
             return None;
         }
-        if let Some(spread) = spread {
+        if let Choice::Spread(spread) = choice {
             return Some(spread.port(group, packet, ports));
         }
         Some(self.by_flow(&self.all.groups[cell.group()], packet))

@@ -2,7 +2,7 @@
 use super::{Case, is};
 use crate::settings::{
     Arbiter, DetectorKind, DropsEarly, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn, OnOverflow,
-    Queueing, Returned, Settings, Switching, ThresholdKind,
+    Queueing, Returned, Routing, Settings, Switching, ThresholdKind,
 };
 use crate::valid::{faults, put};
 
@@ -70,6 +70,18 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             "no [[fault]] that takes a link down".to_owned(),
         ),
         (!credits, &["topology"], &["allow-cycles"], because),
+        (
+            !matches!(settings.topology.routes_by(), Routing::UgalL | Routing::UgalG),
+            &["topology", "ugal"],
+            &[],
+            is("topology.routing", settings.topology.routes_by()),
+        ),
+        (
+            settings.topology.routes_by() == Routing::UgalL,
+            &["topology", "ugal"],
+            &["every"],
+            is("topology.routing", Routing::UgalL),
+        ),
         (
             switch.switching != Switching::CutThrough,
             SWITCH,

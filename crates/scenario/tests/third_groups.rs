@@ -21,6 +21,7 @@ size = "64KB"
 priority = 1
 "#;
 const VALIANT: &str = "topology.routing=valiant";
+const KEYS: &str = r#"topology.ugal={ bias = "2KB", queue = "credits" }"#;
 
 fn around(overrides: &[&str]) -> (Balancing, u8) {
     let spec = validate(FLY, overrides).unwrap_or_else(|error| panic!("{error}")).build();
@@ -34,7 +35,7 @@ fn rules_and_their_keys_reach_the_switches_with_three_lanes() {
     let ugal = |bias, queue, every| (Balancing::Around(Around::Ugal { bias, queue, every }), 3);
     let plain = ugal(Bytes::ZERO, QueueOf::Waiting, None);
     assert_eq!(around(&["topology.routing=ugal-l"]), plain);
-    let keys = ["topology.routing=ugal-l", "topology.ugal.bias=2KB", "topology.ugal.queue=credits"];
+    let keys = ["topology.routing=ugal-l", KEYS];
     assert_eq!(around(&keys), ugal(Bytes::new(2000), QueueOf::Credits, None));
     let global = ugal(Bytes::ZERO, QueueOf::Waiting, Some(Span::from_ns(100)));
     assert_eq!(around(&["topology.routing=ugal-g"]), global);
@@ -64,9 +65,8 @@ fn what_needs_one_way_for_each_flow_is_refused_with_the_reason() {
     let pfc = ["switch.flow-control=pfc", "topology.routing=ugal-l"];
     let scenario = validate(FLY, &pfc).unwrap_or_else(|error| panic!("{error}"));
     says(&scenario.caveats().said(), &["priority 1 can deadlock"]);
-    let credits = [pfc[0], pfc[1], "topology.ugal.queue=credits"];
-    says(&report(FLY, &credits), &["counts credits in use", "queue = \"waiting\""]);
-    let idle = validate(FLY, &[VALIANT, "topology.ugal.bias=2KB"]).unwrap();
+    says(&report(FLY, &[pfc[0], pfc[1], KEYS]), &["counts credits in use", "queue = \"waiting\""]);
+    let idle = validate(FLY, &[VALIANT, KEYS]).unwrap();
     says(&idle.caveats().said(), &["topology.routing = \"valiant\""]);
 }
 

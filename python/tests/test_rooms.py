@@ -59,8 +59,8 @@ def test_no_module_imports_one_that_imports_it() -> None:
     TopologicalSorter(_graph()).prepare()
 
 
-#: Where an import within a function saves time: of the library that parses commands, which the list of them needs not, and of what
-#: every word means, which only a completion needs.
+#: Where an import within a function saves time: of the library that parses commands, which the list of them needs not,
+#: and of what every word means, which only a completion needs.
 _LATE = {"cli", "cli.options"}
 
 

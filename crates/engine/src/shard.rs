@@ -34,6 +34,8 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) nodes: Vec<N>,
     /// Time of each node's earliest local event.
     pub(crate) next: Vec<u64>,
+    /// The earliest of them at the end of the last window.
+    earliest: u64,
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
     deferred: Mail<N::Message>,
@@ -157,6 +159,7 @@ impl<N: Node> Shard<N> {
     pub(crate) fn new(me: usize, shards: usize, nodes: Vec<N>, slots: usize) -> Self {
         Self {
             next: nodes.iter().map(|node| node.local_key().time).collect(),
+            earliest: u64::MAX,
             inbox: Inbox::new(nodes.len(), slots),
             mail: (0..shards).map(|_| Mail::default()).collect(),
             deferred: Mail::default(),
@@ -228,8 +231,10 @@ impl<N: Node> Shard<N> {
             two_widths: 2 * (window.grid_end - window.start),
         };
         let nodes = self.nodes.iter_mut().zip(&mut self.next).zip(&mut slot.lists).enumerate();
+        let mut earliest = u64::MAX;
         for (number, ((node, next), arrivals)) in nodes {
             if arrivals.is_empty() && *next >= window.end {
+                earliest = earliest.min(*next);
                 continue;
             }
             node.run(arrivals, window, &mut self.keys, &mut self.scratch, world, &mut post);
@@ -239,8 +244,10 @@ impl<N: Node> Shard<N> {
                 self.open.push(number as u32);
             }
             *next = node.local_key().time;
+            earliest = earliest.min(*next);
             arrivals.clear();
         }
+        self.earliest = earliest;
         if let Some(meter) = &mut self.meter {
             meter.worked(&self.nodes);
         }
@@ -258,10 +265,9 @@ impl<N: Node> Shard<N> {
         });
     }
 
-    /// The first window from `current` on in which something is due here.
+    /// The first window from `current`, which has just been run, in which something is due here.
     pub(crate) fn next_window(&self, current: u64, width: u64) -> u64 {
-        let local = self.next.iter().copied().min().unwrap_or(u64::MAX);
-        let local = if local == u64::MAX { u64::MAX } else { local / width };
+        let local = if self.earliest == u64::MAX { u64::MAX } else { self.earliest / width };
         local.min(self.inbox.next_window(current))
     }
 }

@@ -57,7 +57,64 @@ pub(crate) struct Shard<N: Node> {
 
 /// The arrivals of a window in order, as [`in_order`] needs them: memory that is used again and again.
 #[derive(Clone, Default)]
-pub struct Keys(Vec<u64>);
+pub struct Keys {
+    list: Vec<u64>,
+    dealt: Vec<u64>,
+    /// Where the next key of each bucket goes.
+    ends: Vec<u32>,
+}
+
+/// So many keys are sorted sooner by comparing them.
+const FEW: usize = 40;
+/// Of so many in one bucket, too.
+const CROWDED: u32 = 16;
+
+impl Keys {
+    /// Sorts keys whose times are less than `length`. Arrivals are spread over the window, so that buckets of time put them in order but
+    /// for neighbours.
+    fn sort(&mut self, length: u64) {
+        if self.list.len() <= FEW || !self.deal(length) {
+            self.list.sort_unstable();
+            return;
+        }
+        std::mem::swap(&mut self.list, &mut self.dealt);
+        let keys = &mut *self.list;
+        for from in 1..keys.len() {
+            let (key, mut to) = (keys[from], from);
+            while to > 0 && keys[to - 1] > key {
+                keys[to] = keys[to - 1];
+                to -= 1;
+            }
+            keys[to] = key;
+        }
+    }
+
+    /// Deals the keys to buckets; false if too many would be in one.
+    fn deal(&mut self, length: u64) -> bool {
+        let buckets = self.list.len().next_power_of_two() / 2;
+        let bits = u64::BITS - length.leading_zeros() + INDEX + Key::ORDER_BITS;
+        let shift = bits.saturating_sub(buckets.trailing_zeros());
+        self.ends.clear();
+        self.ends.resize(buckets, 0);
+        for key in &self.list {
+            self.ends[(key >> shift) as usize] += 1;
+        }
+        let mut begin = 0;
+        for end in &mut self.ends {
+            if *end > CROWDED {
+                return false;
+            }
+            begin += std::mem::replace(end, begin);
+        }
+        self.dealt.resize(self.list.len(), 0);
+        for key in &self.list {
+            let end = &mut self.ends[(key >> shift) as usize];
+            self.dealt[*end as usize] = *key;
+            *end += 1;
+        }
+        true
+    }
+}
 
 /// One window: `[start, grid_end)` on the grid, of which the part before `end` is run.
 #[derive(Clone, Copy, Debug)]
@@ -306,15 +363,14 @@ pub fn in_order<N: Node, P: Post<N::Message>>(
     post: &mut P,
 ) {
     assert!(arrivals.len() < 1 << INDEX, "more messages for one node in one window than a key can number");
-    let keys = &mut keys.0;
-    keys.clear();
-    keys.extend(arrivals.iter().enumerate().map(|(i, message)| {
+    keys.list.clear();
+    keys.list.extend(arrivals.iter().enumerate().map(|(i, message)| {
         let order = Key::new(0, message.class(), node.rank(message.port())).order;
         (message.time() - window.start) << (INDEX + Key::ORDER_BITS) | u64::from(order) << INDEX | i as u64
     }));
-    keys.sort_unstable();
+    keys.sort(window.grid_end - window.start);
     let mut local = node.local_key();
-    for &key in &*keys {
+    for &key in &keys.list {
         let message = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
         let at = Key { time: message.time(), order: (key >> INDEX) as u16 & ((1 << Key::ORDER_BITS) - 1) };
         if at.time >= window.end {
@@ -361,5 +417,34 @@ pub fn in_order_wakes_last<'a, N: Node, P: Post<N::Message>>(
             break;
         }
         node.fire(local, world, post);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_in_order_however_they_are_spread() {
+        let mut random = 1_u64;
+        for length in [1, 2, 63, 1_000_000, LONGEST_WINDOW] {
+            for count in [0, 1, 40, 41, 64, 65, 1000] {
+                // Over all of the window, over its first thousandth, and all at once.
+                for spread in [length, length / 1000 + 1, 1] {
+                    let mut keys = Keys::default();
+                    for index in 0..count {
+                        random = random
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1_442_695_040_888_963_407);
+                        let (time, order) = ((random >> 20) % spread, random >> 52);
+                        keys.list.push(time << (INDEX + Key::ORDER_BITS) | order << INDEX | index);
+                    }
+                    let mut expected = keys.list.clone();
+                    expected.sort_unstable();
+                    keys.sort(length);
+                    assert_eq!(keys.list, expected, "{count} within {spread} of {length}");
+                }
+            }
+        }
     }
 }

@@ -178,7 +178,7 @@ impl<N: Node> Engine<N> {
                 Inner::Heap(Heap::new(nodes, width))
             }
             Kind::Windows { threads } => {
-                let slots = (reach.as_ps() / width + 2).next_power_of_two().clamp(4, 64) as usize;
+                let slots = (reach.as_ps() / width + 2).min(64) as usize;
                 // Every process has as many shards as the one with the fewest: all must know where each node is.
                 let threads = threads.clamp(1, (MOST_SHARDS / count).min(total / count));
                 let of_this = processes.gather(vec![threads]).into_iter().min().unwrap_or(1);

@@ -70,6 +70,8 @@ pub(crate) struct Inbox<M> {
     /// Lists that were emptied, so that their memory is used again.
     spare: Vec<Mail<M>>,
     mask: u64,
+    /// So many windows hold messages at once if all come as soon as expected: the current one and those after it.
+    live: u64,
     /// A block is half the ring: window >> shift.
     shift: u32,
     /// Messages put into lists of the ring out of `far`: what long links cost, in steps.
@@ -77,14 +79,15 @@ pub(crate) struct Inbox<M> {
 }
 
 impl<M: Copy> Inbox<M> {
-    /// For `nodes` nodes, with a ring of `slots` windows (a power of two, at least 4).
-    pub(crate) fn new(nodes: usize, slots: usize) -> Self {
-        assert!(slots.is_power_of_two() && slots >= 4);
+    /// For `nodes` nodes, with a ring for `live` windows that hold messages at once, of 64 at most.
+    pub(crate) fn new(nodes: usize, live: usize) -> Self {
+        let slots = live.next_power_of_two().clamp(4, 64);
         Self {
             slots: (0..slots).map(|_| Slot::new(nodes)).collect(),
             far: BTreeMap::new(),
             spare: Vec::new(),
             mask: slots as u64 - 1,
+            live: live.min(slots) as u64,
             shift: slots.trailing_zeros() - 1,
             moved: 0,
         }
@@ -169,9 +172,15 @@ impl<M: Copy> Inbox<M> {
         }
     }
 
-    /// Returns the slot of `window`: empty, so that its memory is used again, or with what is still to come in it.
+    /// Returns the slot of `window`: empty, so that its memory is used again, or with what is still to come in it. It is used again as
+    /// soon as can be: if the ring is larger than it need be, some slots never take memory for messages.
     pub(crate) fn give_back(&mut self, window: u64, slot: Slot<M>) {
-        self.slots[(window & self.mask) as usize] = slot;
+        let (at, next) = ((window & self.mask) as usize, ((window + self.live) & self.mask) as usize);
+        let is_empty = !slot.used;
+        self.slots[at] = slot;
+        if is_empty && !self.slots[next].used {
+            self.slots.swap(at, next);
+        }
     }
 
     /// All messages, with the places of their nodes.

@@ -161,6 +161,15 @@ def test_a_graph_is_a_topology() -> None:
     assert len(directed["links"]) == len(tables["links"])
 
 
+def test_a_multigraph_may_join_two_nodes_by_several_links() -> None:
+    made = nx.MultiGraph(graph())
+    made.add_edge("A", "spine", delay="4us")
+    tables = topology(made)
+    assert tables["parallel-links"] is True
+    assert len(tables["links"]) == 7
+    assert len(topology(made.to_directed())["links"]) == 7
+
+
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "arrow", "columns"])
 def test_frames_of_any_library_are_flows_exact_to_the_picosecond(kind: str) -> None:
     made = {

@@ -55,7 +55,10 @@ pub fn check(net: &Network, routes: &Routes) -> Result<(), BufferCycle> {
         return Ok(());
     }
     let attachments = hosts_by_attachment(net);
-    let entries: Vec<u32> = attachments.keys().copied().filter(|&node| net.is_switch(node)).collect();
+    let mut entries: Vec<u32> =
+        attachments.keys().flatten().copied().filter(|&node| net.is_switch(node)).collect();
+    entries.sort_unstable();
+    entries.dedup();
     let mut waits = Waits::new(net, routes.lanes());
     let third = routes.around().map(|groups| waits.note_third((net, routes), groups, &entries));
     for hosts in attachments.values() {
@@ -92,10 +95,14 @@ pub fn check_pairs(
     if routes.around().is_some() && pairs.peek().is_some() {
         return check(net, routes);
     }
-    let attachment = |host: u32| net.ports(net.hosts()[host as usize])[0].peer;
+    let attachment = |host: u32| net.nic(host).peer;
     // Hosts of one switch next to each other, so that those that are reached the same way are followed together.
-    let mut ways: Vec<(u32, u32, u32)> =
-        pairs.map(|(src, dst)| (attachment(dst), dst, attachment(src))).collect();
+    let mut ways = Vec::<(u32, u32, u32)>::new();
+    for (src, dst) in pairs {
+        let node = net.hosts()[src as usize];
+        let by = routes.next_ports(node, dst).iter().map(|port| net.ports(node)[usize::from(*port)].peer);
+        ways.extend(by.map(|entry| (attachment(dst), dst, entry)));
+    }
     ways.sort_unstable();
     ways.dedup();
     let alike = |one: &(u32, u32, u32), other: &(u32, u32, u32)| {

@@ -1,7 +1,7 @@
 //! What can be wrong with a topology and with its routes, in the names that the user gave.
 use backwater_units::{Rate, Span};
 
-use crate::{MAX_NODES, MAX_PORTS};
+use crate::{MAX_HOST_PORTS, MAX_NODES, MAX_PORTS};
 
 /// Why a list of nodes and links is not a network. Links are counted from 0 in the order of the list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +47,7 @@ pub enum TopologyError {
     },
     /// A second link between the same two nodes.
     #[error(
-        "link {link} joins {a} and {b} again, as link {first} does; remove one, or give one link their summed rate"
+        "link {link} joins {a} and {b} again, as link {first} does; remove one, or allow it with parallel-links = true"
     )]
     DuplicateLink {
         /// Index of the second link.
@@ -98,16 +98,16 @@ pub enum TopologyError {
         /// The node.
         name: String,
     },
-    /// A host without a link, or with several: a host is one NIC port.
+    /// A host without a link, or with more than [`MAX_HOST_PORTS`].
     #[error(
-        "host {host} has {ports} links; a host has exactly 1 (list a forwarding node among the switches)"
+        "host {host} has {ports} links; a host has from 1 to {MAX_HOST_PORTS} (list a forwarding node among the switches)"
     )]
     HostPorts {
         /// The host.
         host: String,
         /// Its number of links.
         ports: usize,
-        /// Index of its second link, if it has one.
+        /// Index of the first one that is too many, if it has some.
         link: Option<usize>,
     },
     /// A port alias between nodes that no link joins.

@@ -10,18 +10,15 @@ use crate::{Network, Port, Routes, Structure, tree};
 /// one host.
 pub fn diameter(net: &Network) -> u32 {
     let attachments = hosts_by_attachment(net);
-    let of = |(&from, hosts): (&u32, &Vec<u32>)| {
+    let of = |(from, hosts): (&Vec<u32>, &Vec<u32>)| {
         let distance = distances(net, from);
-        let far = attachments.iter().filter(|(to, _)| **to != from);
-        let far = far.filter_map(|(to, _)| distance[*to as usize]).max();
-        // Two hosts at one switch; hosts that are joined without one are at each other.
-        let near = if hosts.len() > 1 { Some(0) } else { None };
-        let own = u32::from(net.is_switch(from));
-        far.map(|links| links + 1 + own).or(near.map(|links| links + 2)).unwrap_or(0)
+        // Hosts at the same switches; those that are joined without one are at each other.
+        let near = |to: &[u32]| to.iter().filter_map(|to| Some(distance[*to as usize]? + 2)).min();
+        let direct = |host: u32| from.contains(&net.hosts()[host as usize]).then_some(1);
+        let far = attachments.iter().filter(|(to, _)| *to != from);
+        let far = far.flat_map(|(to, others)| others.iter().map(move |other| direct(*other).or(near(to))));
+        far.flatten().chain((hosts.len() > 1).then_some(2)).max().unwrap_or(0)
     };
-    if attachments.keys().any(|node| !net.is_switch(*node)) {
-        return 1;
-    }
     attachments.iter().map(of).max().unwrap_or(0)
 }
 
@@ -33,17 +30,23 @@ pub fn farthest(net: &Network, routes: &Routes, cost: impl Fn(&Port) -> u64) -> 
         return most;
     }
     let attachments = hosts_by_attachment(net);
-    let nic = |host: u32| cost(net.nic(host));
+    let nic = |host: u32| net.nics(host).iter().map(&cost).max().unwrap_or(0);
     let mut most = 0;
     for hosts in attachments.values() {
-        // Of the hosts at one switch the one with the longest link is farthest from all others.
-        let Some(&destination) = hosts.iter().max_by_key(|host| nic(**host)) else { continue };
-        let mut known = vec![None; net.nodes().len()];
-        known[net.hosts()[destination as usize] as usize] = Some(0);
-        for (from, sources) in &attachments {
-            let sources = sources.iter().filter(|host| **host != destination);
-            if let Some(longest) = sources.map(|host| nic(*host)).max() {
-                most = most.max(longest + longest_way(net, routes, (*from, destination), &mut known, &cost));
+        // Of the hosts at one switch the one with the longest link is farthest from all others; those with several ports are in as many places.
+        let (one, several): (Vec<u32>, Vec<u32>) = hosts.iter().partition(|host| net.nics(**host).len() == 1);
+        for destination in one.into_iter().max_by_key(|host| nic(*host)).into_iter().chain(several) {
+            let mut known = vec![None; net.nodes().len()];
+            known[net.hosts()[destination as usize] as usize] = Some(0);
+            for sources in attachments.values() {
+                let sources = sources.iter().filter(|host| **host != destination);
+                // The same of those with one port: which of them takes longest to its switch. Others have ports of their own.
+                let (one, several): (Vec<u32>, Vec<u32>) =
+                    sources.partition(|host| net.nics(**host).len() == 1);
+                for host in one.into_iter().max_by_key(|host| nic(*host)).into_iter().chain(several) {
+                    let from = (net.hosts()[host as usize], destination);
+                    most = most.max(longest_way(net, routes, from, &mut known, &cost));
+                }
             }
         }
     }
@@ -103,7 +106,7 @@ pub fn bisection(net: &Network) -> Bisection {
         }
     }
     let each = ways.into_iter().map(|(by, first)| {
-        let nic = |(host, _): (&u32, _)| net.ports(*host)[0].rate.as_bps();
+        let nic = |(host, _): (&u32, _)| net.ports(*host).iter().map(|nic| nic.rate.as_bps()).sum::<u64>();
         let own = net.hosts().iter().zip(&first).filter(|(_, first)| **first).map(nic).sum();
         Bisection { rate: Rate::from_bps(Flow::new(net, &first).most()), hosts: Rate::from_bps(own), by }
     });

@@ -49,3 +49,5 @@ pub use table::{Cell, Near};
 pub const MAX_NODES: usize = 1 << 20;
 /// Most ports of one node.
 pub const MAX_PORTS: usize = 1024;
+/// Most ports of a host: twice the NICs of a server with eight GPUs (NVIDIA DGX H100: 8 for the network of GPUs, 2 for storage).
+pub const MAX_HOST_PORTS: usize = 16;

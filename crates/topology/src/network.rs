@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use backwater_units::{Bytes, Rate, Span};
 
 use crate::place::{Place, Structure, places};
-use crate::{MAX_NODES, MAX_PORTS, TopologyError};
+use crate::{MAX_HOST_PORTS, MAX_NODES, MAX_PORTS, TopologyError};
 
 /// What a node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends and receives; one NIC port; never forwards.
+    /// Sends and receives by one or several ports; never forwards.
     Host,
     /// Forwards.
     Switch,
@@ -98,7 +98,7 @@ impl Network {
     ///
     /// # Errors
     /// Unusable or duplicate names, links with missing or equal ends, a second link between the same nodes, rates and
-    /// delays out of range, more than [`MAX_NODES`] or [`MAX_PORTS`], hosts that do not have exactly one link,
+    /// delays out of range, more than [`MAX_NODES`] or [`MAX_PORTS`], hosts without a link or with more than [`MAX_HOST_PORTS`],
     /// no host at all, aliases of no port. Reachability is checked by [`crate::Routes::new`].
     pub fn new(nodes: Vec<Node>, links: Vec<Link>, aliases: Vec<Alias>) -> Result<Self, TopologyError> {
         Self::checked(nodes, links, aliases, Known::default())
@@ -141,9 +141,9 @@ impl Network {
         };
         for &host in &network.hosts {
             let ports = network.ports(host);
-            if ports.len() != 1 {
+            if !(1..=MAX_HOST_PORTS).contains(&ports.len()) {
                 let host = network.name(host).to_owned();
-                let link = ports.get(1).map(|port| port.link as usize);
+                let link = ports.get(MAX_HOST_PORTS).map(|port| port.link as usize);
                 return Err(TopologyError::HostPorts { host, ports: ports.len(), link });
             }
         }
@@ -214,10 +214,25 @@ impl Network {
         &self.hosts
     }
 
-    /// The port of the host of a host index. (A flow's ends are host indices: with [`Network::ports`] they would name other nodes wherever
-    /// hosts are not the first ones.)
+    /// The first port of the host of a host index. (A flow's ends are host indices: with [`Network::ports`] they would name other nodes
+    /// wherever hosts are not the first ones.)
     pub fn nic(&self, host: u32) -> &Port {
-        &self.ports(self.hosts[host as usize])[0]
+        &self.nics(host)[0]
+    }
+
+    /// All ports of the host of a host index.
+    pub fn nics(&self, host: u32) -> &[Port] {
+        self.ports(self.hosts[host as usize])
+    }
+
+    /// The first host (host index) with several ports.
+    pub fn with_several_ports(&self) -> Option<u32> {
+        (0..self.hosts.len() as u32).find(|host| self.nics(*host).len() > 1)
+    }
+
+    /// Whether packets that leave a node have a choice of ports: at switches, and at hosts with several.
+    pub(crate) fn has_table(&self, node: u32) -> bool {
+        self.is_switch(node) || self.ports(node).len() > 1
     }
 
     /// Host index of a node; `None` for a switch.
@@ -225,7 +240,7 @@ impl Network {
         self.host_index[node as usize]
     }
 
-    /// The hosts (host indices) by the switch that they are at, in the order of their first hosts.
+    /// The hosts (host indices) by the switch at their first port, in the order of their first hosts.
     pub fn racks(&self) -> Vec<Vec<u32>> {
         let mut numbers = BTreeMap::new();
         let mut racks: Vec<Vec<u32>> = Vec::new();

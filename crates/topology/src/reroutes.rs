@@ -45,20 +45,25 @@ impl Ways {
 /// A switch gets new ways: these of [`Ways`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rerouted {
-    /// Node index.
+    /// Node index; a host with several ports has ways, too.
     pub switch: u32,
     /// Which of [`Ways`].
     pub ways: Range<u32>,
 }
 
 /// Routes, and which links are down.
+///
+/// Where hosts have several ports, a link that goes down leaves its host at other switches. There all routes are computed again, and those
+/// that differ are new.
 #[derive(Debug)]
 pub struct Reroutes<'a> {
     net: &'a Network,
+    /// By what all routes are computed again.
+    whole: Option<Routing>,
     /// Only [`Routing::DModK`] asks for these.
     divisors: Option<Vec<u64>>,
     parallel: bool,
-    /// Row of the table by node; hosts have none.
+    /// Row of the table by node; hosts with one port have none.
     row: Vec<Option<u32>>,
     /// Node by row.
     switches: Vec<u32>,
@@ -169,7 +174,7 @@ impl<'a> Reroutes<'a> {
         if let Some(routing) = routing.by_place() {
             return Err(RouteError::Structure { routing, wanted: "a network whose links are all up" });
         }
-        let switches: Vec<u32> = (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node)).collect();
+        let switches: Vec<u32> = (0..net.nodes().len() as u32).filter(|node| net.has_table(*node)).collect();
         let mut row = vec![None; net.nodes().len()];
         for (number, switch) in (0..).zip(&switches) {
             row[*switch as usize] = Some(number);
@@ -183,9 +188,10 @@ impl<'a> Reroutes<'a> {
             });
             links.push(to_switch.collect::<Vec<_>>());
         }
-        let with_hosts = hosts_by_attachment(net).into_iter();
+        let whole = net.with_several_ports().map(|_| routing);
+        let with_hosts = hosts_by_attachment(net).into_iter().filter(|_| whole.is_none());
         let destinations: Vec<Destination> = with_hosts
-            .filter_map(|(node, hosts)| row[node as usize].map(|row| Destination { row, hosts }))
+            .filter_map(|(at, hosts)| row[at[0] as usize].map(|row| Destination { row, hosts }))
             .collect();
         let mut destination = vec![None; links.len()];
         for (number, it) in (0..).zip(&destinations) {
@@ -194,6 +200,7 @@ impl<'a> Reroutes<'a> {
         let distance = destinations.iter().flat_map(|to| distances(&links, to.row)).collect();
         Ok(Self {
             net,
+            whole,
             divisors: (routing == Routing::DModK).then(|| divisors(net)),
             parallel: net.has_parallel_links(),
             row,
@@ -212,7 +219,7 @@ impl<'a> Reroutes<'a> {
     /// Memory in bytes of what is kept to compute routes again.
     pub fn table_memory(net: &Network) -> usize {
         let hosts = net.hosts().len();
-        let switches = net.nodes().len() - hosts;
+        let switches = (0..net.nodes().len() as u32).filter(|node| net.has_table(*node)).count();
         size_of::<u16>() * switches * (hosts + hosts_by_attachment(net).len())
     }
 
@@ -291,6 +298,9 @@ impl<'a> Reroutes<'a> {
         let down = &mut self.down[link as usize];
         *down = !*down;
         let down = *down;
+        if self.whole.is_some() {
+            return;
+        }
         let ends = &self.net.links()[link as usize];
         let [a, b] = [ends.a, ends.b].map(|node| self.row[node as usize]);
         let (Some(a), Some(b)) = (a, b) else {
@@ -387,6 +397,9 @@ impl<'a> Reroutes<'a> {
 
     /// Computes the ways anew between whom they may have changed.
     fn settle(&mut self) -> Result<(), RouteError> {
+        if let Some(routing) = self.whole {
+            return self.compare(&Routes::without(self.net, routing, &self.down)?);
+        }
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
         touched.dedup();
@@ -405,15 +418,44 @@ impl<'a> Reroutes<'a> {
                 last = Some((group.clone(), id));
                 self.set(row, destination, (&group, id), first)?;
             }
-            if self.found.runs.len() > first {
-                let ways = first as u32..self.found.runs.len() as u32;
-                let switch = self.switches[of_row[0].0 as usize];
-                self.found.rerouted.push(Rerouted { switch, ways });
-            }
+            self.reroute(of_row[0].0, first);
         }
         touched.clear();
         self.touched = touched;
         Ok(())
+    }
+
+    /// Takes over the ways that differ.
+    fn compare(&mut self, routes: &Routes) -> Result<(), RouteError> {
+        for row in 0..self.switches.len() as u32 {
+            let first = self.found.runs.len();
+            let switch = self.switches[row as usize];
+            for host in 0..self.net.hosts().len() as u32 {
+                let id = self.table.intern(routes.next_ports(switch, host))?;
+                self.put(row, host, id, first);
+            }
+            self.reroute(row, first);
+        }
+        Ok(())
+    }
+
+    /// A row has new ways if there are runs from `first` on.
+    fn reroute(&mut self, row: u32, first: usize) {
+        if self.found.runs.len() > first {
+            let ways = first as u32..self.found.runs.len() as u32;
+            self.found.rerouted.push(Rerouted { switch: self.switches[row as usize], ways });
+        }
+    }
+
+    /// From a row, this group leads to a host.
+    fn put(&mut self, row: u32, host: u32, id: u16, first: usize) {
+        if self.table.replace(row, host, id) == id {
+            return;
+        }
+        match self.found.runs[first..].last_mut() {
+            Some(run) if run.until == host && run.group == id => run.until += 1,
+            _ => self.found.runs.push(Run { from: host, until: host + 1, group: id }),
+        }
     }
 
     /// Writes into the table how a row reaches the hosts of a destination. `first` is the first run of the row.
@@ -424,15 +466,15 @@ impl<'a> Reroutes<'a> {
         (group, id): (&[u16], u16),
         first: usize,
     ) -> Result<(), RouteError> {
-        let Destination { row: own, hosts } = &self.destinations[destination as usize];
+        let Destination { row: own, hosts } = self.destinations[destination as usize].clone();
         let switch = self.switches[row as usize];
         let links = match (&self.divisors, self.parallel) {
             (Some(_), true) => by_neighbour(self.net, switch, group),
             _ => Vec::new(),
         };
-        for &host in hosts {
+        for host in hosts {
             let id = match &self.divisors {
-                _ if *own == row => {
+                _ if own == row => {
                     let nic = &self.net.ports(self.net.hosts()[host as usize])[0];
                     let up = !self.down[nic.link as usize];
                     self.table.intern(if up { std::slice::from_ref(&nic.peer_port) } else { &[] })?
@@ -443,13 +485,7 @@ impl<'a> Reroutes<'a> {
                 }
                 _ => id,
             };
-            if self.table.replace(row, host, id) == id {
-                continue;
-            }
-            match self.found.runs[first..].last_mut() {
-                Some(run) if run.until == host && run.group == id => run.until += 1,
-                _ => self.found.runs.push(Run { from: host, until: host + 1, group: id }),
-            }
+            self.put(row, host, id, first);
         }
         Ok(())
     }

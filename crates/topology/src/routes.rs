@@ -46,7 +46,8 @@ impl Routing {
     }
 }
 
-/// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward. A clone shares the tables.
+/// The forwarding tables of a network: shortest paths in number of links. Hosts do not forward, but those with several ports have a table,
+/// too: by which of their ports others are near. A clone shares the tables.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Routes {
     tables: Arc<Tables>,
@@ -57,7 +58,7 @@ pub struct Routes {
 
 #[derive(PartialEq, Eq)]
 struct Tables {
-    /// Row of the table by node; hosts have none.
+    /// Row of the table by node; hosts with one port have none.
     row: Vec<Option<u32>>,
     host_index: Vec<Option<u32>>,
     table: Table,
@@ -75,7 +76,7 @@ impl Routes {
     /// [`RouteError::Unreachable`] names two hosts without a path; [`RouteError::TooManyGroups`]; [`RouteError::Structure`].
     pub fn new(net: &Network, routing: Routing) -> Result<Self, RouteError> {
         check_reachable(net)?;
-        let switches = switches(net);
+        let switches = rows(net);
         if routing.by_place().is_some() {
             let routes = Self::of(net, structured::table(net, routing, &switches)?, false, false);
             return Ok(match (routing, Groups::new(net)) {
@@ -97,13 +98,13 @@ impl Routes {
         if let Some(routing) = routing.by_place() {
             return Err(RouteError::Structure { routing, wanted: "a network whose links are all up" });
         }
-        Ok(Self::of(net, searched(net, routing, &switches(net), &|link| down[link as usize])?, false, false))
+        Ok(Self::of(net, searched(net, routing, &rows(net), &|link| down[link as usize])?, false, false))
     }
 
     fn of(net: &Network, table: Table, is_tree: bool, takes_all: bool) -> Self {
         let count = net.nodes().len() as u32;
         let mut rows = 0..;
-        let row = (0..count).map(|node| if net.is_switch(node) { rows.next() } else { None }).collect();
+        let row = (0..count).map(|node| if net.has_table(node) { rows.next() } else { None }).collect();
         let host_index = (0..count).map(|node| net.host_index(node)).collect();
         let lanes = 1 + u8::from(table.changes_lanes());
         Self { tables: Arc::new(Tables { row, host_index, table, is_tree, takes_all }), lanes, around: None }
@@ -117,22 +118,36 @@ impl Routes {
     pub fn from_entries(net: &Network, entries: &Entries) -> Result<Self, RouteError> {
         let mut table = TableBuilder::new(net.hosts().len() as u32);
         let mut cells = vec![NOWHERE; net.hosts().len()];
-        for switch in switches(net) {
+        for node in rows(net) {
             cells.fill(NOWHERE);
-            for ((_, host), ports) in entries.range((switch, 0)..=(switch, u32::MAX)) {
-                cells[*host as usize] = table.cell(ports)?;
+            if net.is_switch(node) {
+                for ((_, host), ports) in entries.range((node, 0)..=(node, u32::MAX)) {
+                    cells[*host as usize] = table.cell(ports)?;
+                }
+            } else {
+                // A host sends by each port behind which somebody knows the way.
+                for (host, cell) in (0..).zip(&mut cells) {
+                    let knows =
+                        |peer: u32| entries.contains_key(&(peer, host)) || peer == net.hosts()[host as usize];
+                    let ports = (0..).zip(net.ports(node)).filter(|(_, port)| knows(port.peer));
+                    *cell = table.cell(&ports.map(|(number, _)| number).collect::<Vec<u16>>())?;
+                }
             }
             table.cells(&cells);
         }
         let routes = Self::of(net, table.build(), false, false);
-        let attachments: Vec<u32> = hosts_by_attachment(net).into_keys().collect();
+        let several = |host: &&u32| net.ports(**host).len() > 1;
+        let attachments: BTreeSet<u32> =
+            net.hosts().iter().filter(|host| !several(host)).map(|host| net.ports(*host)[0].peer).collect();
+        let attachments: Vec<u32> =
+            attachments.into_iter().chain(net.hosts().iter().filter(several).copied()).collect();
         for host in 0..net.hosts().len() as u32 {
             routes.arrives(net, &attachments, host)?;
         }
         Ok(routes)
     }
 
-    /// Follows every way to a host from the switches (and hosts) that others are at.
+    /// Follows every way to a host from the switches (and hosts) that others are at, and from hosts with several ports.
     fn arrives(&self, net: &Network, attachments: &[u32], host: u32) -> Result<(), RouteError> {
         let destination = net.hosts()[host as usize];
         let mut mark = vec![Mark::New; net.nodes().len()];
@@ -145,7 +160,7 @@ impl Routes {
                     stack.pop();
                     continue;
                 }
-                let ports = if net.is_switch(here) { self.next_ports(here, host) } else { &[] };
+                let ports = if net.has_table(here) { self.next_ports(here, host) } else { &[] };
                 if ports.is_empty() {
                     let (switch, host) = (net.name(here).to_owned(), net.name(destination).to_owned());
                     return Err(RouteError::Missing { switch, host });
@@ -203,8 +218,8 @@ impl Routes {
     /// link joins to it.
     pub fn next_ports(&self, node: u32, dst_host: u32) -> &[u16] {
         match self.tables.row[node as usize] {
+            _ if self.tables.host_index[node as usize] == Some(dst_host) => &[],
             Some(row) => self.tables.table.ports(row, dst_host),
-            None if self.tables.host_index[node as usize] == Some(dst_host) => &[],
             None => &[0],
         }
     }
@@ -299,8 +314,10 @@ impl Routes {
 
     /// True if two hosts at the same switch are reached by the same ports from everywhere else.
     pub(crate) fn same_ways(&self, net: &Network, one: u32, other: u32) -> bool {
-        let attachment = net.ports(net.hosts()[one as usize])[0].peer;
-        self.tables.table.same_column_except(self.tables.row[attachment as usize], one, other)
+        let at: Vec<u32> = net.nics(one).iter().map(|port| port.peer).collect();
+        let others = (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node) && !at.contains(node));
+        let rows = others.filter_map(|node| self.tables.row[node as usize]);
+        rows.into_iter().all(|row| self.tables.table.cell(row, one) == self.tables.table.cell(row, other))
     }
 
     /// Whether all ways go up and then down, from tier to tier: no waits of theirs form a circle.
@@ -333,23 +350,23 @@ impl fmt::Debug for Routes {
     }
 }
 
-/// All switches, ascending.
-fn switches(net: &Network) -> Vec<u32> {
-    (0..net.nodes().len() as u32).filter(|&node| net.is_switch(node)).collect()
+/// All nodes with a table, ascending.
+fn rows(net: &Network) -> Vec<u32> {
+    (0..net.nodes().len() as u32).filter(|&node| net.has_table(node)).collect()
 }
 
-/// The table by distances: one breadth-first search per switch that has hosts.
+/// The table by distances: one breadth-first search for all hosts that are at the same switches.
 fn searched(
     net: &Network,
     routing: Routing,
     switches: &[u32],
     down: &dyn Fn(u32) -> bool,
 ) -> Result<Table, RouteError> {
-    let attachments = hosts_by_attachment(net);
+    let attachments = hosts_by_attachment_without(net, down);
     // Hosts at one switch share the groups of all others. Which group it is, switch by switch.
     let (mut groups, mut ids) = (Vec::<Vec<u16>>::new(), BTreeMap::<Vec<u16>, u32>::new());
     let mut found = vec![0u32; switches.len() * attachments.len()];
-    for (column, &attachment) in attachments.keys().enumerate() {
+    for (column, attachment) in attachments.keys().enumerate() {
         let distance = distances_by(net, attachment, down);
         for (row, &switch) in switches.iter().enumerate() {
             let ports = closer(net, &distance, switch);
@@ -367,22 +384,24 @@ fn searched(
     let mut cells = vec![NOWHERE; net.hosts().len()];
     let (divisors, parallel) = (divisors(net), net.has_parallel_links());
     for (&switch, found) in switches.iter().zip(found.chunks(attachments.len())) {
-        for ((&attachment, hosts), id) in attachments.iter().zip(found) {
+        // Which port a host takes is for its transport to say.
+        let modulo = routing == Routing::DModK && net.is_switch(switch);
+        for ((attachment, hosts), id) in attachments.iter().zip(found) {
             let group = &groups[*id as usize];
-            let links = match routing {
-                Routing::DModK if parallel => by_neighbour(net, switch, group),
-                _ => Vec::new(),
-            };
-            let all = if routing == Routing::DModK { NOWHERE } else { table.cell(group)? };
+            let links = if modulo && parallel { by_neighbour(net, switch, group) } else { Vec::new() };
+            let all = if modulo { NOWHERE } else { table.cell(group)? };
+            let is_at = attachment.contains(&switch);
             for &host in hosts {
-                let nic = &net.ports(net.hosts()[host as usize])[0];
-                cells[host as usize] = match routing {
-                    _ if switch == attachment && down(nic.link) => NOWHERE,
-                    _ if switch == attachment => Cell::direct(nic.peer_port),
-                    Routing::DModK if !group.is_empty() => {
-                        Cell::direct(turn_of(group, &links, u64::from(host) / divisors[switch as usize]))
-                    }
-                    _ => all,
+                let turn = || u64::from(host) / divisors[switch as usize];
+                cells[host as usize] = if is_at {
+                    let own = net.nics(host).iter().filter(|nic| nic.peer == switch && !down(nic.link));
+                    let own: Vec<u16> = own.map(|nic| nic.peer_port).collect();
+                    let cell = if modulo && own.len() > 1 { &[turn_of(&own, &[], turn())] } else { &own[..] };
+                    table.cell(cell)?
+                } else if modulo && !group.is_empty() {
+                    Cell::direct(turn_of(group, &links, turn()))
+                } else {
+                    all
                 };
             }
         }
@@ -399,18 +418,22 @@ enum Mark {
     Done,
 }
 
-/// Links from every node to `from`; `None` where there is no way. Hosts are ends, never passed through: they have
-/// one port.
-pub(crate) fn distances(net: &Network, from: u32) -> Vec<Option<u32>> {
+/// Links from every node to the nearest of some; `None` where there is no way. Hosts are ends, never passed through.
+pub(crate) fn distances(net: &Network, from: &[u32]) -> Vec<Option<u32>> {
     distances_by(net, from, &|_| false)
 }
 
 /// The same without the links that are down.
-fn distances_by(net: &Network, from: u32, down: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {
+fn distances_by(net: &Network, from: &[u32], down: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {
     let mut distance = vec![None; net.nodes().len()];
-    distance[from as usize] = Some(0);
-    let mut queue = VecDeque::from([(from, 0)]);
+    for node in from {
+        distance[*node as usize] = Some(0);
+    }
+    let mut queue: VecDeque<(u32, u32)> = from.iter().map(|node| (*node, 0)).collect();
     while let Some((node, d)) = queue.pop_front() {
+        if d > 0 && !net.is_switch(node) {
+            continue;
+        }
         for port in net.ports(node) {
             if distance[port.peer as usize].is_none() && !down(port.link) {
                 distance[port.peer as usize] = Some(d + 1);
@@ -421,12 +444,13 @@ fn distances_by(net: &Network, from: u32, down: &dyn Fn(u32) -> bool) -> Vec<Opt
     distance
 }
 
-/// The ports of `node` whose peers are one link closer.
+/// The ports of `node` whose peers are one link closer. No host is passed on the way: those that are at distance 0 are the destinations.
 fn closer<'a>(net: &'a Network, distance: &'a [Option<u32>], node: u32) -> impl Iterator<Item = u16> + 'a {
     let wanted = distance[node as usize].and_then(|d| d.checked_sub(1));
     let ports = net.ports(node).iter().enumerate();
     ports
         .filter(move |(_, port)| wanted.is_some() && distance[port.peer as usize] == wanted)
+        .filter(move |(_, port)| wanted == Some(0) || net.is_switch(port.peer))
         .map(|(number, _)| number as u16)
 }
 
@@ -456,23 +480,69 @@ pub(crate) fn turn_of(ports: &[u16], links: &[Vec<u16>], turn: u64) -> u16 {
     links[(turn / neighbours % links.len() as u64) as usize]
 }
 
-/// Links are full duplex, so a graph is in one piece if the first host reaches all others.
+/// Hosts reach each other if some part of the network, hosts left out, joins both. Links are full duplex, and those without a host at an
+/// end join the switches of a part; a link between two hosts is a part of its own.
 fn check_reachable(net: &Network) -> Result<(), RouteError> {
-    let distance = distances(net, net.hosts()[0]);
-    match net.hosts().iter().find(|&&host| distance[host as usize].is_none()) {
-        None => Ok(()),
-        Some(&host) => Err(RouteError::Unreachable {
-            from: net.name(net.hosts()[0]).to_owned(),
-            to: net.name(host).to_owned(),
-        }),
+    let mut part = vec![u32::MAX; net.nodes().len()];
+    let mut parts = 0;
+    for start in (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node)) {
+        if part[start as usize] != u32::MAX {
+            continue;
+        }
+        let mut pending = vec![start];
+        part[start as usize] = parts;
+        while let Some(node) = pending.pop() {
+            for port in net.ports(node).iter().filter(|port| net.is_switch(port.peer)) {
+                if std::mem::replace(&mut part[port.peer as usize], parts) == u32::MAX {
+                    pending.push(port.peer);
+                }
+            }
+        }
+        parts += 1;
     }
+    // Hosts that are in the same parts reach the same ones.
+    let mut kinds = BTreeMap::<Vec<u32>, u32>::new();
+    for &host in net.hosts() {
+        let of = |port: &crate::Port| {
+            if net.is_switch(port.peer) { part[port.peer as usize] } else { parts + port.link }
+        };
+        let mut of: Vec<u32> = net.ports(host).iter().map(of).collect();
+        of.sort_unstable();
+        of.dedup();
+        kinds.entry(of).or_insert(host);
+    }
+    let mut kinds: Vec<(Vec<u32>, u32)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, host)| *host);
+    for (index, (one, from)) in kinds.iter().enumerate() {
+        if let Some((_, to)) =
+            kinds[index + 1..].iter().find(|(other, _)| !other.iter().any(|part| one.contains(part)))
+        {
+            return Err(RouteError::Unreachable {
+                from: net.name(*from).to_owned(),
+                to: net.name(*to).to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
-/// The nodes that have hosts, each with its host indices: hosts at one switch share all routes but the last hop.
-pub(crate) fn hosts_by_attachment(net: &Network) -> BTreeMap<u32, Vec<u32>> {
-    let mut map = BTreeMap::<u32, Vec<u32>>::new();
+/// The nodes that have hosts, those of a host together, each with its host indices: hosts at the same switches share all routes but the
+/// last hop.
+pub(crate) fn hosts_by_attachment(net: &Network) -> BTreeMap<Vec<u32>, Vec<u32>> {
+    hosts_by_attachment_without(net, &|_| false)
+}
+
+/// The same without the links that are down. A host with no link up is still looked for where it was.
+fn hosts_by_attachment_without(net: &Network, down: &dyn Fn(u32) -> bool) -> BTreeMap<Vec<u32>, Vec<u32>> {
+    let mut map = BTreeMap::<Vec<u32>, Vec<u32>>::new();
     for (index, &host) in net.hosts().iter().enumerate() {
-        map.entry(net.ports(host)[0].peer).or_default().push(index as u32);
+        let ports = net.ports(host);
+        let all_down = ports.iter().all(|port| down(port.link));
+        let mut at: Vec<u32> =
+            ports.iter().filter(|port| all_down || !down(port.link)).map(|port| port.peer).collect();
+        at.sort_unstable();
+        at.dedup();
+        map.entry(at).or_default().push(index as u32);
     }
     map
 }

@@ -203,12 +203,6 @@ impl Table {
         self.cells_of(row).any(|cell| cell == NOWHERE)
     }
 
-    /// True if all switches but `except` say the same of both hosts.
-    pub(crate) fn same_column_except(&self, except: Option<u32>, one: u32, other: u32) -> bool {
-        let rows = (0..self.rows.len() as u32).filter(|&row| Some(row) != except);
-        rows.into_iter().all(|row| self.cell(row, one) == self.cell(row, other))
-    }
-
     /// Heap memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let lists: usize =

@@ -36,7 +36,8 @@ pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result
     let mut table = TableBuilder::new(net.hosts().len() as u32);
     let (mut known_far, mut known) = (BTreeMap::new(), BTreeMap::new());
     for &switch in switches {
-        let ways = tree.ways(net, switch, modulo.as_ref());
+        // Which port a host takes is for its transport to say.
+        let ways = tree.ways(net, switch, modulo.as_ref().filter(|_| net.is_switch(switch)));
         let key = (ways.up.clone(), ways.turns.clone());
         let far = match known_far.get(&key) {
             _ if tree.hosts(switch) == [(0, table.hosts())] => Cells::One(NOWHERE),

@@ -7,6 +7,7 @@ mod multistage;
 mod network;
 mod reroutes;
 mod routing;
+mod several_ports;
 mod structured;
 mod subnet;
 mod xgft;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -166,7 +167,7 @@ def topology(graph: Any) -> dict[str, Any]:
     """A networkx graph, or another with its `nodes` and `edges`, as `[topology]` of kind edges.
 
     Nodes with `kind` (or `role`) "host" are hosts and with "switch" switches; without it those with one link are
-    hosts. Links have `rate` and `delay` ("100Gbps", "1us"), or `rate_bps` and `delay_ps`; what they do not say the
+    hosts. A multigraph may join two nodes by several links. Links have `rate` and `delay` ("100Gbps", "1us"), or `rate_bps` and `delay_ps`; what they do not say the
     graph's own attributes do.
     """
     names = {node: str(node) for node in graph.nodes}
@@ -175,13 +176,13 @@ def topology(graph: Any) -> dict[str, Any]:
     if not names:
         raise UsageError("topology: the graph has no nodes")
     common = dict(getattr(graph, "graph", {}))
-    seen: set[frozenset[str]] = set()
+    seen: Counter[tuple[str, str]] = Counter()
     links, degree = [], dict.fromkeys(names, 0)
     for a, b, data in graph.edges(data=True):
-        ends = frozenset((names[a], names[b]))
-        if graph.is_directed() and ends in seen:
+        there, back = (names[a], names[b]), (names[b], names[a])
+        seen[there] += 1
+        if graph.is_directed() and seen[there] <= seen[back]:
             continue
-        seen.add(ends)
         degree[a] += 1
         degree[b] += 1
         links.append({"a": names[a], "b": names[b], **_link({**common, **data}, f"{names[a]} - {names[b]}")})
@@ -192,7 +193,8 @@ def topology(graph: Any) -> dict[str, Any]:
         if kind not in {"host", "switch"}:
             raise UsageError(f"topology: node {names[node]} is a {kind!r}; kind is host or switch")
         (hosts if kind == "host" else switches).append(names[node])
-    return {"kind": "edges", "hosts": hosts, "switches": switches, "links": links}
+    several = {"parallel-links": True} if getattr(graph, "is_multigraph", lambda: False)() else {}
+    return {"kind": "edges", "hosts": hosts, "switches": switches, **several, "links": links}
 
 
 def _link(data: Mapping[str, Any], where: str) -> dict[str, str]:

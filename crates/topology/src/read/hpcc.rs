@@ -13,6 +13,7 @@ use std::str::FromStr;
 
 use backwater_units::{ParseError, Rate, Span};
 
+use crate::network::Known;
 use crate::{Link, MAX_NODES, Network, Node, Role, TopologyError};
 
 /// What is wrong, and in which line (from 1).
@@ -133,7 +134,7 @@ pub enum ReadErrorKind {
     Topology(#[from] TopologyError),
 }
 
-/// Reads the text of a `topology.txt`. Node i gets the name `n<i>`; host indices follow the ids; port numbers are one
+/// Reads the text of a `topology.txt`. Several links may join two nodes. Node i gets the name `n<i>`; host indices follow the ids; port numbers are one
 /// less than that simulator's, whose port 0 is the loopback device.
 ///
 /// # Errors
@@ -162,7 +163,8 @@ pub fn hpcc(text: &str) -> Result<Network, ReadError> {
         name: format!("n{id}"),
         role: if switches.contains(&id) { Role::Switch } else { Role::Host },
     };
-    Network::new((0..header.nodes).map(node).collect(), links, Vec::new()).map_err(|error| {
+    let known = Known { parallel: true, ..Known::default() };
+    Network::checked((0..header.nodes).map(node).collect(), links, Vec::new(), known).map_err(|error| {
         let line = error.link().and_then(|link| line_of_link.get(link)).copied();
         at(line.unwrap_or(header.line), error.into())
     })

@@ -47,12 +47,14 @@ impl Pool {
         self.free == NONE
     }
 
-    /// A new slot for a full slab. Memory grows by a quarter, not twofold: at the worst moment of a large fabric it counts.
+    /// A new slot for a full slab. Memory grows by a quarter, not twofold: at the worst moment of a large fabric it counts. Most NICs need
+    /// few slots.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self) {
         if self.packets.len() == self.packets.capacity() {
-            self.packets.reserve_exact((self.packets.len() / 4).max(32));
+            let slots = self.packets.len();
+            self.packets.reserve_exact((slots / 4).max(slots.clamp(8, 32)));
         }
         self.free = self.packets.len() as u32;
         self.packets.push(Packet { next: NONE, ..Packet::NONE });

@@ -216,7 +216,9 @@ impl Simulation {
     /// One record per egress port of a switch and priority in use: what head-of-line blocking cost it.
     pub fn blocked(&self) -> Vec<BlockedRecord> {
         let now = self.engine.now().as_ps();
-        let mut records = Vec::new();
+        let of_hosts = self.network.hosts().len();
+        let classes = usize::from(self.world.classes.count);
+        let mut records = Vec::with_capacity((self.network.port_count() - of_hosts) * classes);
         for node in self.engine.nodes() {
             let FabricNode::Switch(switch) = node else { continue };
             let ports = switch.ports();
@@ -249,7 +251,9 @@ impl Simulation {
     /// One record per node, port and priority in use.
     pub fn ports(&self) -> Vec<PortRecord> {
         let now = self.engine.now().as_ps();
-        let mut records = Vec::new();
+        let classes = usize::from(self.world.classes.count);
+        // Of large networks they are what takes the most memory at the end: none for more than there are.
+        let mut records = Vec::with_capacity(self.network.port_count() * classes);
         for node in self.engine.nodes() {
             let ports = node.ports();
             for (number, port) in (0..).zip(self.network.ports(ports.node())) {

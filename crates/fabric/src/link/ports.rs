@@ -597,6 +597,17 @@ impl Ports {
         self.trajectory.note(packet.time, entity, kind);
     }
 
+    /// The same of many.
+    pub(crate) fn note_all(&mut self, packets: &[Packet]) {
+        // A copy stays in registers.
+        let mut trajectory = self.trajectory;
+        for packet in packets {
+            let (entity, kind) = packet.fingerprint();
+            trajectory.note(packet.time, entity, kind);
+        }
+        self.trajectory = trajectory;
+    }
+
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u16, packet: &Packet) {
         self.enqueue_in(port, packet.class, packet);

@@ -67,8 +67,8 @@ impl Chassis {
         if batch.keys.len() < usize::from(self.ports.count()) {
             batch.keys.resize_with(usize::from(self.ports.count()), Vec::new);
         }
+        self.ports.note_all(arrivals);
         for (i, packet) in (0..).zip(arrivals) {
-            self.ports.note(packet);
             let out = self.forwarding.port(packet);
             let order = u64::from(Key::new(0, Class::Arrival, self.ports.rank(packet.port)).order);
             let key = (packet.time - window.start) << (INDEX + ORDER) | order << INDEX | i;

@@ -134,7 +134,8 @@ bench-dataplane: ## cycles per packet of the DPDK switch, over rings and memif: 
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
-bench-throughput: ## packet-hops per CPU-second: in windows, without batching, on the reference heap, on two threads, and with losses
+bench-throughput: ## packet-hops per CPU-second: side by side, in windows, without batching, on the reference heap, on two threads, and with losses
+	@cargo run --release --locked --quiet -p backwater-benches --bin throughput -- ratios
 	@for workload in k8 k16; do for options in "" "--batching off" "--engine heap" "--threads 2"; do \
 	  echo "throughput $$workload $$options"; \
 	  cargo run --release --locked --quiet -p backwater-benches --bin throughput -- $$workload $$options || exit; \

@@ -1,6 +1,6 @@
 //! For whoever changes the packet path: the workloads that its speed is measured on.
 //!
-//! Both are fat trees of 100 Gbps links of 1 µs with the settings that the HPCC simulator's users run: DCQCN
+//! They are fat trees of 100 Gbps links of 1 µs, or of 400 Gbps, with the settings that the HPCC simulator's users run: DCQCN
 //! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
 //! packet, every flow to its end.
 mod ranks;
@@ -25,7 +25,23 @@ pub use ranks::with_ranks;
 
 const RATE: Rate = Rate::from_gbps(100);
 const DELAY: Span = Span::from_us(1);
-const BUFFER: u64 = 32 << 20;
+
+/// The links of a network, and what goes by them: buffers and thresholds follow the rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Links {
+    rate: Rate,
+    payload: Bytes,
+    /// Packet memory of a switch.
+    buffer: u64,
+}
+
+impl Links {
+    /// 100 Gbps, packets of 1000 B, 32 MiB of memory.
+    pub const STANDARD: Self = Self { rate: RATE, payload: Bytes::new(1000), buffer: 32 << 20 };
+    /// 400 Gbps, packets of 4 KiB, four times the memory.
+    pub const FAST: Self =
+        Self { rate: Rate::from_gbps(400), payload: Bytes::new(4096), buffer: 4 * Self::STANDARD.buffer };
+}
 const GROUP: Group = Group { id: 0, priority: 3, pacing: Pacing::Controlled, start: Time::ZERO };
 
 /// What the hosts send.
@@ -44,20 +60,29 @@ pub enum Workload {
 /// # Panics
 /// If `k` is not an even number that makes a fat tree.
 pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
-    let network = fat_tree(k, RATE, DELAY).expect("k is even");
+    scenario_on(Links::STANDARD, k, workload, seed)
+}
+
+/// The same on other links.
+///
+/// # Panics
+/// As [`scenario`].
+pub fn scenario_on(links: Links, k: u32, workload: Workload, seed: u64) -> Spec {
+    let Links { rate, payload, buffer } = links;
+    let network = fat_tree(k, rate, DELAY).expect("k is even");
     let routes = Routes::new(&network, Routing::Ecmp).expect("a fat tree is connected");
     let hosts: Vec<u32> = (0..network.hosts().len() as u32).collect();
     Spec {
         clock: Clock::default(),
         seed,
-        flows: flows(workload, &hosts, seed),
+        flows: flows(workload, &hosts, rate, seed),
         numbers: Vec::new(),
         steps: Vec::new(),
         programs: Programs::default(),
         jobs: Vec::new(),
-        packet: PacketSpec { payload: Bytes::new(1000), header: Bytes::new(48), padded: false },
+        packet: PacketSpec { payload, header: Bytes::new(48), padded: false },
         pairs: vec![PairSpec {
-            reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(RATE)),
+            reaction: ReactionConfig::DcqcnHpcc(DcqcnHpccConfig::hpcc(rate)),
             custom: None,
             notify: None,
             cnp_size: Bytes::new(60),
@@ -80,7 +105,7 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             queueing: Queueing::Output,
             switching: Switching::StoreAndForward,
             credits: None,
-            buffer: Bytes::new(BUFFER),
+            buffer: Bytes::new(buffer),
             overflow: Overflow::Stop,
             balancing: Balancing::Ecmp,
             hashes: std::sync::Arc::default(),
@@ -88,11 +113,11 @@ pub fn scenario(k: u32, workload: Workload, seed: u64) -> Spec {
             control_priority: 7,
             pfc: Some(PfcSpec {
                 form: Form::Ideal,
-                thresholds: per_switch_port(&network, dynamic_threshold),
+                thresholds: per_switch_port(&network, |ports| dynamic_threshold(links, ports)),
                 frame: Bytes::new(43),
                 priorities: 0x7f,
             }),
-            detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(RATE))),
+            detectors: per_switch_port(&network, |_| Detector::Red(Red::hpcc(rate))),
             roots: None,
             mark: MarkSpec::default(),
             isolation: None,
@@ -227,11 +252,11 @@ fn by_priority<T: Copy>(normal: T, congested: T, other: T) -> [T; 8] {
     values
 }
 
-fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
+fn flows(workload: Workload, hosts: &[u32], rate: Rate, seed: u64) -> Vec<Flow> {
     match workload {
         Workload::Permutation(size) => Permutation { hosts: hosts.to_vec(), size }.flows(&GROUP, seed),
         Workload::WebSearch(span) => Poisson {
-            from: hosts.iter().map(|host| (*host, RATE)).collect(),
+            from: hosts.iter().map(|host| (*host, rate)).collect(),
             to: hosts.to_vec(),
             sizes: Cdf::web_search(),
             load: 0.6,
@@ -242,7 +267,7 @@ fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
         Workload::Messages(count) => {
             let sizes = Cdf::parse("800 0\n1000 100\n").expect("a table");
             let mut flows = Poisson {
-                from: hosts.iter().take(64).map(|host| (*host, RATE)).collect(),
+                from: hosts.iter().take(64).map(|host| (*host, rate)).collect(),
                 to: hosts.iter().copied().take(64).collect(),
                 mean: sizes.mean(),
                 sizes,
@@ -256,12 +281,12 @@ fn flows(workload: Workload, hosts: &[u32], seed: u64) -> Vec<Flow> {
     }
 }
 
-fn dynamic_threshold(ports: u64) -> Threshold {
-    let headroom = headroom_hpcc(RATE, DELAY).get();
+fn dynamic_threshold(links: Links, ports: u64) -> Threshold {
+    let headroom = headroom_hpcc(links.rate, DELAY).get();
     let reserve = 4 << 10;
     Threshold::Dynamic {
         shift: 3,
-        pool: BUFFER - ports * (headroom + reserve),
+        pool: links.buffer - ports * (headroom + reserve),
         reserve,
         headroom,
         hysteresis: 3 << 10,

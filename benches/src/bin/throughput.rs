@@ -1,17 +1,18 @@
-//! Packet-hops per CPU-second of the benchmark workloads: `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
+//! Packet-hops per CPU-second of the benchmark workloads: `throughput ratios [--runs N]` runs some in turns and relates each to `k8`;
+//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use backwater_benches::{
-    Repeats, Workload, scenario, thresholds, under_credits, with_isolation, with_losses, with_puts,
-    with_ranks, with_throttles,
+    Links, Repeats, Workload, scenario, scenario_on, thresholds, under_credits, with_isolation, with_losses,
+    with_puts, with_ranks, with_throttles,
 };
 use backwater_fabric::record::FlowRecord;
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput k8|k16|k32|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
+const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -34,7 +35,7 @@ fn options() -> Option<Options> {
     let name = words.next()?;
     let mut options = Options {
         name,
-        kind: Kind::Heap,
+        kind: Kind::Windows { threads: 1 },
         runs: 3,
         batching: true,
         blame: false,
@@ -71,7 +72,15 @@ fn options() -> Option<Options> {
             _ => return None,
         }
     }
-    options.kind = if heap { Kind::Heap } else { Kind::Windows { threads } };
+    options.kind = Kind::Windows { threads };
+    if heap {
+        #[cfg(feature = "reference")]
+        {
+            options.kind = Kind::Heap;
+        }
+        #[cfg(not(feature = "reference"))]
+        return None;
+    }
     Some(options)
 }
 
@@ -80,6 +89,7 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
         "k8" => Some((8, Workload::WebSearch(Span::from_ms(2)))),
         "k16" => Some((16, Workload::Permutation(Bytes::from_mb(2)))),
         "k32" => Some((32, Workload::Permutation(Bytes::from_kb(250)))),
+        "k32-400g" => Some((32, Workload::Permutation(Bytes::from_mb(1)))),
         "messages" => Some((8, Workload::Messages(2_000_000))),
         "messages-short" => Some((8, Workload::Messages(20_000))),
         "quick" => Some((4, Workload::WebSearch(Span::from_ms(1)))),
@@ -92,13 +102,18 @@ fn workload(name: &str) -> Option<(u32, Workload)> {
 }
 
 fn main() -> ExitCode {
-    let parsed = options().and_then(|o| workload(&o.name).map(|w| (o, w)));
+    let options = options();
+    if let Some(Options { runs, .. }) = options.as_ref().filter(|options| options.name == "ratios") {
+        return ratios(*runs);
+    }
+    let parsed = options.and_then(|o| workload(&o.name).map(|w| (o, w)));
     let Some((options, (k, workload))) = parsed else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
     for run in 0..options.runs {
-        let mut spec = Spec { batching: options.batching, ..scenario(k, workload, 1) };
+        let links = if options.name == "k32-400g" { Links::FAST } else { Links::STANDARD };
+        let mut spec = Spec { batching: options.batching, ..scenario_on(links, k, workload, 1) };
         if options.credits {
             spec = under_credits(spec);
         }
@@ -146,6 +161,51 @@ fn main() -> ExitCode {
                 return ExitCode::from(3);
             }
         }
+    }
+    ExitCode::SUCCESS
+}
+
+/// A name, the least part of the packet-hops per CPU-second of the first case that is wanted, and what is run.
+type Case = (&'static str, f64, fn() -> Spec);
+
+/// What is related to the first of them.
+const RELATED: [Case; 8] = [
+    ("k8", 1.0, || scenario(8, Workload::WebSearch(Span::from_ms(2)), 1)),
+    ("k16", 0.75, || scenario(16, Workload::Permutation(Bytes::from_mb(2)), 1)),
+    ("8192 hosts", 0.55, || scenario(32, Workload::Permutation(Bytes::from_kb(250)), 1)),
+    ("credits", 0.5, || under_credits(scenario(8, Workload::WebSearch(Span::from_ms(2)), 1))),
+    ("PFT", 0.4, || with_throttles(scenario(8, Workload::WebSearch(Span::from_us(500)), 1))),
+    ("isolation", 0.25, || with_isolation(scenario(8, Workload::WebSearch(Span::from_us(500)), 1))),
+    ("PUTs", 0.6, || with_puts(scenario(8, Workload::WebSearch(Span::from_ms(2)), 1))),
+    ("8192 hosts, 400G", 0.0, || scenario_on(Links::FAST, 32, Workload::Permutation(Bytes::from_mb(1)), 1)),
+];
+
+/// Runs all of [`RELATED`] in turns on one thread, so that what else the machine does touches all of them, and prints for each the median
+/// of its packet-hops per CPU-second and of their ratio to the first in the same turn.
+fn ratios(runs: u32) -> ExitCode {
+    let mut speeds = [const { Vec::new() }; RELATED.len()];
+    for _ in 0..runs.max(1) {
+        for ((_, _, spec), speeds) in RELATED.iter().zip(&mut speeds) {
+            let mut simulation = Simulation::new(spec(), Kind::Windows { threads: 1 });
+            let start = ProcessTime::now();
+            match simulation.run(&Control::default(), &mut |_| Ok(())) {
+                Ok(totals) => speeds.push(totals.packet_hops as f64 / start.elapsed().as_secs_f64() / 1e6),
+                Err(violation) => {
+                    eprintln!("{violation}");
+                    return ExitCode::from(3);
+                }
+            }
+        }
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    println!("{:<18}{:>24}{:>11}{:>9}", "case", "M packet-hops/CPU-s", "over k8", "wanted");
+    for ((name, wanted, _), of) in RELATED.iter().zip(&speeds) {
+        let ratio = median(of.iter().zip(&speeds[0]).map(|(speed, first)| speed / first).collect());
+        let wanted = if *wanted > 0.0 { format!(">= {wanted}") } else { String::new() };
+        println!("{name:<18}{:>24.2}{ratio:>11.2}{wanted:>9}", median(of.clone()));
     }
     ExitCode::SUCCESS
 }

@@ -6,7 +6,7 @@ use backwater_fabric::record::{FlowRecord, PortRecord, RankRecord, SwitchRecord}
 use backwater_fabric::{Control, End, Kind, Records, Simulation, Spec, Violation};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Span, Time};
-use scene::{Outcome, try_go, try_in_steps, try_run};
+use scene::{Outcome, try_go, try_in_steps, try_run, try_saved};
 
 /// What must be the same with probes on and off.
 #[derive(Debug, PartialEq)]
@@ -98,11 +98,12 @@ pub(crate) fn of_copies(
     let (course, _) = reference.as_ref().ok()?;
     let parts = if seed.is_multiple_of(2) { 1 } else { 3 };
     let stepped = Simulation::in_windows(spec.clone(), kinds[(seed / 2 % 4) as usize], parts);
-    let both = shorter(spec, kind, until, course.now);
     let ends = ends_of_steps(seed, course.now);
     let control = Control { until, ..Control::default() };
     let stepped = taken(try_in_steps(stepped, &control, &ends));
-    let named = both.iter().chain([&stepped]).zip(["copied", "copy", "in steps"]);
+    let saved = taken(of_saved(&spec, seed, parts, &control, &ends));
+    let both = shorter(spec, kind, until, course.now);
+    let named = both.iter().chain([&stepped, &saved]).zip(["copied", "copy", "in steps", "saved"]);
     let mut found = named.filter_map(|(one, name)| {
         difference(reference, one, true).map(|found| format!("{name}, {kind:?}: {found}"))
     });
@@ -141,6 +142,22 @@ pub(crate) fn in_processes(
         }
     }
     all.swap_remove(told.unwrap_or(0))
+}
+
+/// Saves at the end of each step, and goes on from that on another number of threads.
+pub(crate) fn of_saved(
+    spec: &Spec,
+    seed: u64,
+    parts: u64,
+    control: &Control<'_>,
+    ends: &[(Time, Vec<Flow>)],
+) -> Result<Outcome, Violation> {
+    let mut threads = (seed / 3) as usize;
+    let mut next = || {
+        threads += 1;
+        Simulation::in_windows(spec.clone(), Kind::Windows { threads: [1, 2, 3, 4][threads % 4] }, parts)
+    };
+    try_saved(&mut next, control, ends)
 }
 
 pub(crate) fn taken(outcome: Result<Outcome, Violation>) -> Fingerprint {

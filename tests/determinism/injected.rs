@@ -7,22 +7,36 @@ use proptest::prelude::*;
 use scene::{FAST, authors, flow, red, try_in_steps, us};
 
 use crate::draws::case;
-use crate::fingerprint::{difference, fingerprint, in_processes, taken, watch_all};
+use crate::fingerprint::{Fingerprint, difference, fingerprint, in_processes, of_saved, taken, watch_all};
 
-/// The scenario without its `late` flows, and what a run of it says into which these are injected at such instants.
-fn injected(
-    mut spec: Spec,
-    late: &[(Time, Flow)],
-    simulation: impl FnOnce(Spec) -> Simulation,
-    until: Option<Time>,
-) -> crate::fingerprint::Fingerprint {
+/// The scenario without its `late` flows.
+fn without(mut spec: Spec, late: &[(Time, Flow)]) -> Spec {
     spec.flows.truncate(spec.flows.len() - late.len());
     if !spec.switch.hashes.is_empty() {
         spec.switch.hashes = five_tuples(&spec.network, spec.seed, &spec.flows);
     }
+    spec
+}
+
+fn stops(late: &[(Time, Flow)]) -> Vec<(Time, Vec<Flow>)> {
+    late.iter().map(|(at, flow)| (*at, vec![*flow])).collect()
+}
+
+/// What a run of it says into which these are injected at such instants.
+fn injected(
+    spec: Spec,
+    late: &[(Time, Flow)],
+    simulation: impl FnOnce(Spec) -> Simulation,
+    until: Option<Time>,
+) -> Fingerprint {
     let control = Control { until, ..Control::default() };
-    let stops: Vec<(Time, Vec<Flow>)> = late.iter().map(|(at, flow)| (*at, vec![*flow])).collect();
-    taken(try_in_steps(simulation(spec), &control, &stops))
+    taken(try_in_steps(simulation(without(spec, late)), &control, &stops(late)))
+}
+
+/// The same of a run that is saved after each injection.
+fn saved(spec: Spec, late: &[(Time, Flow)], seed: u64, until: Option<Time>) -> Fingerprint {
+    let control = Control { until, ..Control::default() };
+    taken(of_saved(&without(spec, late), seed, 1, &control, &stops(late)))
 }
 
 proptest! {
@@ -62,8 +76,14 @@ proptest! {
             let shared = in_processes(2, |processes| {
                 injected(spec.clone(), &late, |spec| Simulation::among(processes, spec, FAST, 1), until)
             });
+            let saved = saved(spec.clone(), &late, case.seed, until);
             let alone = injected(spec, &late, |spec| Simulation::new(spec, kind), until);
-            for (other, how) in [(alone, format!("{kind:?}")), (shared, "2 processes".to_owned())] {
+            let others = [
+                (alone, format!("{kind:?}")),
+                (shared, "2 processes".to_owned()),
+                (saved, "saved".to_owned()),
+            ];
+            for (other, how) in others {
                 let found = difference(&reference, &other, true).unwrap_or_default();
                 prop_assert!(found.is_empty(), "{} of {} injected, {how}: {found}", late.len(), known + late.len());
             }
@@ -156,5 +176,7 @@ fn flows_that_are_injected_have_the_five_tuples_that_they_would_have_had() {
             );
             assert!(found.is_none(), "{kind:?}, shared: {shared}: {}", found.unwrap_or_default());
         }
+        let found = difference(&reference, &saved(spec, &late, 3, None), true);
+        assert!(found.is_none(), "saved, shared: {shared}: {}", found.unwrap_or_default());
     }
 }

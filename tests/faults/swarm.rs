@@ -1,7 +1,9 @@
 //! Faults drawn at random: every engine and number of threads has the same run, and the books of every node are in order, which each run
 //! checks at its end.
+use backwater_fabric::{Control, Kind, Simulation};
+use backwater_units::{Span, Time};
 use proptest::prelude::*;
-use scene::{try_run, us};
+use scene::{try_run, try_saved, us};
 
 use crate::{KINDS, read, spec};
 
@@ -70,6 +72,7 @@ proptest! {
         control in prop_oneof![Just(("pfc", STATIC)), Just(("pfc", DYNAMIC)), Just(("credits", PERIODIC)), Just(("credits", AT_ONCE))],
         slow in any::<bool>(),
         [action, of_nics] in [action(), action()],
+        saved_at in 0..140_000_000_u64,
     ) {
         let queueing = if control.0 == "credits" && queueing == "output" { "voq" } else { queueing };
         let drain = if slow { ", of = \"h0\", drain = \"30Gbps\", queue = \"100KB\"" } else { "" };
@@ -85,7 +88,17 @@ proptest! {
             Ok(outcome) => (outcome.totals.digest, outcome.records.drops, outcome.records.faults),
             Err(violation) => panic!("{violation}\n{more}"),
         });
-        for other in &runs[1..] {
+        let middle = Time::from_ps(saved_at);
+        let mut threads = 0;
+        let mut next = || {
+            threads += 1;
+            Simulation::new(spec(&text, &more), Kind::Windows { threads })
+        };
+        let control = Control { until: Some(us(150)), ..Control::default() };
+        let stops = [(middle, Vec::new()), (middle + Span::from_us(7), Vec::new())];
+        let saved = try_saved(&mut next, &control, &stops).expect("what the others do");
+        let saved = (saved.totals.digest, saved.records.drops, saved.records.faults);
+        for other in runs[1..].iter().chain([&saved]) {
             prop_assert_eq!(runs[0].0, other.0, "{}", more);
             prop_assert_eq!(&runs[0].1, &other.1, "{}", more);
             prop_assert_eq!(&runs[0].2, &other.2, "{}", more);

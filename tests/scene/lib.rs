@@ -11,7 +11,7 @@ mod throttle;
 mod traffic;
 
 use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
-use backwater_fabric::{Control, Kind, Records, Simulation, Spec, Totals, Violation};
+use backwater_fabric::{Completions, Control, Kind, Records, Simulation, Spec, Totals, Violation};
 use backwater_traffic::Flow;
 use backwater_units::{Span, Time};
 
@@ -118,6 +118,45 @@ pub fn try_in_steps(
         // Nothing comes of a change of threads either.
         simulation.deal_at_random(to.as_ps());
         simulation.inject(&mut course, flows);
+    }
+    simulation.step(&mut course, Time::MAX, control, &mut take)?;
+    let totals = simulation.finish(course, &mut take)?;
+    let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());
+    Ok(Outcome { totals, flows, ports, switches, records: all, simulation })
+}
+
+/// Runs to the end in one simulation after the other: where each stands at the end of its step it is saved, and the next one, made by
+/// `next`, goes on from the bytes.
+///
+/// # Errors
+/// The invariant that broke.
+///
+/// # Panics
+/// If what was saved cannot be loaded, or is saved as other bytes by who has loaded it.
+pub fn try_saved(
+    next: &mut dyn FnMut() -> Simulation,
+    control: &Control<'_>,
+    stops: &[(Time, Vec<Flow>)],
+) -> Result<Outcome, Violation> {
+    let mut all = Records::default();
+    let mut take = |records: &Records| {
+        add(&mut all, records);
+        Ok(())
+    };
+    let mut simulation = next();
+    let mut course = simulation.course(control.until);
+    let mut completions = Completions::new(&simulation);
+    for (to, flows) in stops {
+        simulation.step(&mut course, *to, control, &mut take)?;
+        simulation.inject(&mut course, flows);
+        let (mut saved, mut again) = (Vec::new(), Vec::new());
+        simulation.save(&course, &completions, &mut saved).expect("state has a form");
+        simulation = next();
+        let mut rest = &saved[..];
+        (course, completions) = simulation.load(&mut rest).expect("it was saved of the same");
+        assert!(rest.is_empty(), "all of it was read");
+        simulation.save(&course, &completions, &mut again).expect("state has a form");
+        assert!(saved == again, "what was loaded is saved as the same bytes");
     }
     simulation.step(&mut course, Time::MAX, control, &mut take)?;
     let totals = simulation.finish(course, &mut take)?;

@@ -12,6 +12,8 @@
 
 /// What the path has written into a packet so far. The numbers are the bits on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
+#[cfg_attr(feature = "snapshot", borsh(use_discriminant = true))]
 #[repr(u8)]
 pub enum CodePoint {
     /// 00: the transport does not take part; switches leave the packet alone.
@@ -69,6 +71,8 @@ impl CodePoint {
 
 /// What a detector holds an egress port (of one priority) to be. The numbers are those of the `states` table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
+#[cfg_attr(feature = "snapshot", borsh(use_discriminant = true))]
 #[repr(u8)]
 pub enum PortState {
     /// The port can send what arrives.

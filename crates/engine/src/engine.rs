@@ -117,7 +117,7 @@ pub struct Stats {
 }
 
 #[derive(Clone)]
-enum Inner<N: Node> {
+pub(crate) enum Inner<N: Node> {
     Windows(Windows<N>),
     #[cfg(feature = "reference")]
     Heap(Heap<N>),
@@ -126,12 +126,12 @@ enum Inner<N: Node> {
 /// A model being run. Between two stretches it can be copied, and both run on alike.
 #[derive(Clone)]
 pub struct Engine<N: Node> {
-    inner: Inner<N>,
-    now: u64,
-    grid: u64,
+    pub(crate) inner: Inner<N>,
+    pub(crate) now: u64,
+    pub(crate) grid: u64,
     /// The last goal that was reached.
-    reached: u64,
-    processes: Arc<dyn Processes>,
+    pub(crate) reached: u64,
+    pub(crate) processes: Arc<dyn Processes>,
 }
 
 impl<N: Node> Engine<N> {

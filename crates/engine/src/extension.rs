@@ -1,4 +1,5 @@
 //! Bytes that travel beside messages. Few messages have any, so that these have a place of their own and the others pay nothing.
+use std::collections::BTreeMap;
 
 use crate::Plain;
 
@@ -122,16 +123,21 @@ impl<M: Copy> Mail<M> {
         })
     }
 
-    /// Empties it: `f` gets window, node, message and extension of each.
-    pub(crate) fn drain(&mut self, mut f: impl FnMut(u64, usize, M, &[u8])) {
+    /// `f` gets window, node, message and extension of each.
+    pub(crate) fn each<'a>(&'a self, f: &mut impl FnMut(u64, usize, &'a M, &'a [u8])) {
         let (mut index, mut laden) = (0, (0..).zip(&self.laden).peekable());
         for (window, node, piece) in self.pieces() {
             for message in piece {
                 let beside = laden.next_if(|(_, at)| **at == index);
-                f(window, node, *message, self.extensions.get(beside.map_or(NONE, |(number, _)| number)));
+                f(window, node, message, self.extensions.get(beside.map_or(NONE, |(number, _)| number)));
                 index += 1;
             }
         }
+    }
+
+    /// Empties it: `f` gets window, node, message and extension of each.
+    pub(crate) fn drain(&mut self, mut f: impl FnMut(u64, usize, M, &[u8])) {
+        self.each(&mut |window, node, message, extension| f(window, node, *message, extension));
         self.clear();
     }
 
@@ -196,6 +202,12 @@ impl Beside {
         if number != NONE {
             self.of.push((node as u32, index as u32, number));
         }
+    }
+
+    /// Each extension, by node and position of its message.
+    pub(crate) fn by_message(&self) -> BTreeMap<(u32, u32), &[u8]> {
+        let of = self.of.iter();
+        of.map(|(node, index, number)| ((*node, *index), self.extensions.get(*number))).collect()
     }
 
     /// Brings each node's extensions into the order that `key` gives to its messages by their positions.

@@ -191,6 +191,22 @@ impl<M: Copy> Inbox<M> {
         near.chain(self.far.values().flat_map(Mail::messages))
     }
 
+    /// All messages, with the places of their nodes and what travels beside them.
+    pub(crate) fn each<'a>(&'a self, mut f: impl FnMut(usize, &'a M, &'a [u8])) {
+        for slot in self.slots.iter().filter(|slot| slot.used) {
+            let mut beside = slot.beside.by_message();
+            for (node, list) in slot.lists.iter().enumerate() {
+                for (index, message) in list.iter().enumerate() {
+                    let extension = beside.remove(&(node as u32, index as u32));
+                    f(node, message, extension.unwrap_or_default());
+                }
+            }
+        }
+        self.far
+            .values()
+            .for_each(|mail| mail.each(&mut |_, node, message, extension| f(node, message, extension)));
+    }
+
     /// Takes out the first message that is such a one, of those that are near.
     pub(crate) fn forget(&mut self, is_such: impl Fn(&M) -> bool) -> bool {
         let mut lists =

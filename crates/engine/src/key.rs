@@ -1,6 +1,7 @@
 //! The order of events inside one node: (time, class, rank of the local port). Nothing else ever decides.
 
 use crate::stream::mix;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// What kind of event; the order of the variants is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,7 @@ pub enum Class {
 
 /// Position of an event among those of its node. Unique by construction: a link direction carries one frame at a
 /// time, a port has one pending wake, a timer has one deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct Key {
     /// Picoseconds since the start of the run.
     pub time: u64,
@@ -59,7 +60,7 @@ impl Key {
 
 /// Who goes first when two ports of a node have an event of one class at the same picosecond: a permutation of
 /// the ports drawn from the run's seed and the node, so that no port is favoured in every run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub struct Ties {
     odd: u16,
     inverse: u16,

@@ -247,6 +247,21 @@ impl<N: Node> Shard<N> {
         self.grid = grid;
     }
 
+    /// That node has had an event in the period that ends then.
+    pub(crate) fn set_open(&mut self, node: u32, until: u64) {
+        self.open.push(node);
+        self.open_until = until;
+    }
+
+    /// Begins with its nodes as they are now: nothing is under way, nothing was counted.
+    pub(crate) fn begin_from(&mut self, places: &[Place]) {
+        self.nodes.iter_mut().for_each(|node| node.placed(places));
+        self.next = self.nodes.iter().map(|node| node.local_key().time).collect();
+        self.inbox = self.inbox.like(self.nodes.len());
+        self.open.clear();
+        (self.open_until, self.tally) = (u64::MAX, Counts::default());
+    }
+
     /// Closes the open period of its nodes.
     #[cold]
     pub(crate) fn close_period(&mut self) {

@@ -1,9 +1,10 @@
 //! The trajectory digest: what happened at each node, in one number.
+use borsh::{BorshDeserialize, BorshSerialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 /// Sum of well-mixed hashes of (time, entity, kind) of the events of one node. A sum, because the order inside a
 /// node follows from the times, and a node may work its ports off one after the other within a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 #[repr(C)]
 pub struct Trajectory {
     sum: u64,

@@ -116,12 +116,12 @@ pub(crate) struct Windows<N: Node> {
     /// Those of this process.
     pub(crate) shards: Vec<Shard<N>>,
     /// Where the nodes of all processes are.
-    places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     processes: Arc<dyn Processes>,
     pub(crate) width: u64,
     /// The next window to run; `u64::MAX` if nothing is pending.
-    window: u64,
-    recorded: u64,
+    pub(crate) window: u64,
+    pub(crate) recorded: u64,
     pub(crate) count: u64,
     /// Of them those that were run on several threads.
     pub(crate) shared: u64,

@@ -2,11 +2,12 @@
 use std::collections::BTreeMap;
 
 use backwater_units::Bytes;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::record::{IsolationEvent, SwitchRecord};
 
 /// Counts of one switch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct IsolationCounts {
     allocations: u64,
     readmissions: u64,

@@ -5,9 +5,10 @@ use crate::record::{
     PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord, ThrottleRecord,
     ThrottleStateRecord, TimingRecord, WaitRecord,
 };
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Records by kind, in the order of events at each node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct Records {
     /// Packets marked.
     pub marks: Vec<MarkRecord>,

@@ -1,5 +1,8 @@
 //! A node of the fabric as the engine sees it.
-use backwater_engine::{Key, Keys, Node, Place, Post, Trajectory, Window};
+use std::io;
+
+use backwater_engine::{Key, Keys, Node, Place, Post, Saved, Trajectory, Window};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::gates::{Scope, Wait};
@@ -143,6 +146,22 @@ macro_rules! node_of_ports {
     };
 }
 pub(crate) use node_of_ports;
+
+impl Saved for FabricNode {
+    fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Host(host) => host.serialize(out),
+            Self::Switch(switch) => switch.save(out),
+        }
+    }
+    fn load(&mut self, from: &mut &[u8]) -> io::Result<()> {
+        match self {
+            Self::Host(host) => *host = BorshDeserialize::deserialize(from)?,
+            Self::Switch(switch) => switch.load(from)?,
+        }
+        Ok(())
+    }
+}
 
 impl Node for FabricNode {
     type Message = Packet;

@@ -1,6 +1,7 @@
 //! A frame under way: 32 bytes, copied by value from inbox to queue to inbox.
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Message, Plain, plain};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::transport::put::frame;
 
@@ -20,7 +21,8 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $number:literal, $word:literal;)*) => {
         /// What a frame is. The numbers are a part of the trajectory digest: a new kind leaves those of the others alone. From 3 on they
         /// are frames of the link, which end at the next node; those with bit 7 do not.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+        #[borsh(use_discriminant = true)]
         #[repr(u8)]
         pub enum Kind {
             $($(#[$doc])* $kind = $number,)*
@@ -97,7 +99,7 @@ impl Kind {
 }
 
 /// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 #[repr(C)]
 pub(crate) struct Packet {
     /// Picosecond from which the node it is going to knows it and may forward it: its complete arrival, or that of its

@@ -1,5 +1,6 @@
 //! What a run reports: plain records, one type per table. Probes receive them; writing them changes nothing.
 use backwater_units::{Bytes, Rate, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 mod delivery;
 mod dependency;
@@ -25,7 +26,7 @@ pub use rank::{RankRecord, TimingRecord};
 pub use throttle::{ThrottleRecord, ThrottleStateRecord};
 
 /// What head-of-line blocking cost an egress queue of a switch with one FIFO per ingress port, over the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct BlockedRecord {
     /// Node index of the switch.
     pub node: u32,
@@ -38,7 +39,7 @@ pub struct BlockedRecord {
 }
 
 /// A detector marked a packet as it left an egress queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MarkRecord {
     /// When the packet was dequeued.
     pub time: Time,
@@ -59,7 +60,7 @@ pub struct MarkRecord {
 }
 
 /// A PFC gate of an egress port closed or opened (seen at the paused side).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct PauseRecord {
     /// When the gate changed.
     pub time: Time,
@@ -80,7 +81,7 @@ pub struct PauseRecord {
 /// A switch newly pauses an upstream port, and this egress queue is one of those that the packets wait in which are
 /// the reason (seen at the pausing side). One record for each such queue. Of a slow host the drain is an egress port, the one
 /// after its last, and its receive queue the queue of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct HoldRecord {
     /// When the PAUSE was decided.
     pub time: Time,
@@ -108,7 +109,7 @@ pub struct HoldRecord {
 }
 
 /// What one flow sent through an egress queue while every dequeue left it above its threshold K.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct CrowdRecord {
     /// The first dequeue above K.
     pub start: Time,
@@ -139,7 +140,7 @@ pub struct CrowdRecord {
 
 /// A followed packet waited in an egress queue of a switch. Followed are the last packet of each flow and every
 /// packet whose number is a multiple of [`FOLLOWED`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct WaitRecord {
     /// When it had arrived completely.
     pub start: Time,
@@ -163,7 +164,7 @@ pub struct WaitRecord {
 pub const FOLLOWED: u32 = 64;
 
 /// The detector's verdict on a port changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct StateRecord {
     /// When the verdict was reached (always at a dequeue).
     pub time: Time,
@@ -178,7 +179,7 @@ pub struct StateRecord {
 }
 
 /// One egress queue at a sampling instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SampleRecord {
     /// The sampling instant.
     pub time: Time,
@@ -199,7 +200,7 @@ pub struct SampleRecord {
 }
 
 /// The sending rate that a reaction point allows, at a sampling instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct RateRecord {
     /// The sampling instant.
     pub time: Time,
@@ -210,7 +211,7 @@ pub struct RateRecord {
 }
 
 /// What became of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct FlowRecord {
     /// Flow index.
     pub flow: u32,
@@ -284,7 +285,7 @@ pub struct FlowRecord {
 }
 
 /// Totals of one egress queue over the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct PortRecord {
     /// Node index.
     pub node: u32,

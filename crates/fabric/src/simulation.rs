@@ -8,10 +8,13 @@ mod inject;
 pub(crate) mod look;
 mod outcome;
 pub mod retrace;
+mod snapshot;
 mod stall;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 pub use completions::{Completion, Completions};
 pub use course::Course;
+pub use snapshot::form;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -56,7 +59,7 @@ pub struct Control<'a> {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum End {
     /// All finite flows are done (and acknowledged, if there are ACKs).
     Finished,
@@ -105,6 +108,8 @@ pub struct Simulation {
     /// The steps of applications, if what they waited for is recorded.
     steps: Arc<[Step]>,
     goal: u64,
+    /// Flows of its spec; those after them were injected.
+    given: u32,
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
     /// run looks for a deadlock.
     stall: u64,
@@ -158,7 +163,8 @@ impl Simulation {
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.grid().as_ps());
         let settled = deadlock::lasting(reach, &world).as_ps();
-        Self { engine, world: Arc::new(world), network, steps: steps.into(), goal, stall, settled }
+        let given = world.flows.len() as u32;
+        Self { engine, world: Arc::new(world), network, steps: steps.into(), goal, given, stall, settled }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.

@@ -12,6 +12,7 @@ use backwater_traffic::Flow;
 use backwater_traffic::program::Programs;
 use backwater_traffic::trace::Step;
 use backwater_units::{Bytes, Rate, Span};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 mod balancing;
 mod clock;
@@ -114,7 +115,7 @@ pub struct NicSpec {
 }
 
 /// What a NIC takes its time for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct NicCosts {
     /// From posting a message to its first packet.
     pub post: Span,
@@ -162,7 +163,7 @@ pub struct PairSpec {
 }
 
 /// What a reaction point that measures round-trip times counts as one transmission (TIMELY).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SegmentSpec {
     /// Full packets per segment, at least 1; the last segment of a flow may be shorter.
     pub packets: u32,

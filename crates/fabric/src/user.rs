@@ -12,6 +12,7 @@ use backwater_control::detector::custom::{CustomDetector, QueueState};
 use backwater_control::detector::{Departure, Registers, custom as detector};
 use backwater_control::reaction::custom::{self as reaction, CustomConfig, CustomFlow};
 use backwater_units::{Rate, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The user's functions of a run.
 #[derive(Clone, Debug, Default)]
@@ -100,11 +101,12 @@ impl User {
 }
 
 /// What spaces the packets of a queue pair with a reaction point of the user's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct UserPacing {
     number: u16,
     flow: u32,
     /// The call that failed: nothing is called any more until the run ends.
+    #[borsh(skip)]
     fault: Option<Box<UserFault>>,
     state: CustomFlow,
 }
@@ -173,9 +175,11 @@ impl UserPacing {
 }
 
 /// What the detector of the user's remembers at one switch: one state per egress queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct UserQueues {
     states: Vec<QueueState>,
+    /// A run in which there is one is not saved.
+    #[borsh(skip)]
     fault: Option<Box<UserFault>>,
 }
 

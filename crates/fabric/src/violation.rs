@@ -1,13 +1,14 @@
 //! Invariants that a run must not break, and how a broken one is explained.
 use backwater_codes::Code;
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use thiserror::Error;
 
 use crate::check::books::{Account, Book};
 use crate::user::UserFault;
 
 /// What a node found broken. Carries indices; [`crate::Simulation`] turns them into names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Breach {
     pub(crate) time: u64,
     pub(crate) node: u32,
@@ -15,7 +16,7 @@ pub(crate) struct Breach {
     pub(crate) what: What,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) enum What {
     /// (bytes that would be held, capacity)
     Buffer(u64, u64),

@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use backwater_units::{Bytes, Rate, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The largest finite flow, 1 PB: 5.6 hours at 400 Gbps. It keeps every byte and packet count far from 64 bits.
 pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -11,7 +12,7 @@ pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
 pub const MAX_PACKETS: u32 = (1 << 31) - 2;
 
 /// How a source spaces the packets of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Pacing {
     /// By the reaction point (congestion control) of its queue pair.
     Controlled,
@@ -53,7 +54,7 @@ pub enum Pacing {
 }
 
 /// The time from one packet that an application makes to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Gaps {
     /// Always the same.
     #[default]
@@ -63,7 +64,7 @@ pub enum Gaps {
 }
 
 /// What an application does that would make a packet while as many wait as may.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Full {
     /// It does not make this one.
     #[default]
@@ -76,7 +77,7 @@ pub enum Full {
 /// A source that makes packets for several flows and draws, uniformly, for which one each of them is. `rate` is then that of all of
 /// them together, and `start` and `until` are the same. The draws come from the run's seed, the entry, the source and the packet's
 /// number, so that each flow knows them without the others. A flow that would get none gets the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Drawn {
     /// Flows of the source, at least 1.
     pub of: u16,
@@ -100,7 +101,7 @@ impl Pacing {
 pub const OWN_CONNECTION: u32 = u32::MAX;
 
 /// One flow between two hosts, or one message of several that a queue pair sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Flow {
     /// The traffic entry it belongs to.
     pub group: u16,

@@ -78,6 +78,7 @@ pub struct Head {
 
 /// Where a port stands in its rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Drr {
     deficit: [u32; 8],
     turn: u8,

@@ -83,6 +83,7 @@ pub fn validate(high: &[VlEntry], low: &[VlEntry], used: u8) -> Result<(), Confi
 
 /// Where an egress port stands in its two tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct VlArbiter {
     high: Turn,
     low: Turn,
@@ -94,6 +95,7 @@ pub struct VlArbiter {
 
 /// A place in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 struct Turn {
     /// The line whose turn it is or was, counted from 1; 0: none yet.
     line: u8,

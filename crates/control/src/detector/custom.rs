@@ -37,6 +37,7 @@ const DRAWS: f64 = 4_294_967_296.0;
 
 /// What a function sees of an egress queue, and may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 #[repr(C)]
 pub struct QueueState {
     /// Verdict on the port.

@@ -44,6 +44,7 @@ pub use tcd::{Tcd, Trend};
 
 /// Everything a detector remembers about one egress port and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Registers {
     /// The ON-OFF pattern is held to last until here. TCD: the end of the last OFF period plus max(Ton). NP-ECN: for
     /// ever while a paused packet is queued, else the beginning of time.

@@ -32,6 +32,7 @@ const DRAWS: f64 = 4_294_967_296.0;
 
 /// Thresholds of the marking ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Red {
     kmin: u64,
     kmax: u64,

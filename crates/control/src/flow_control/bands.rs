@@ -27,6 +27,7 @@ use crate::error::require;
 
 /// Thresholds of one counter, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Band {
     /// PAUSE at or above. `u64::MAX`: not under flow control.
     pub stop: u64,
@@ -94,6 +95,7 @@ pub struct Strays {
 
 /// The thresholds of an ingress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Bands {
     /// Of each class.
     pub own: [Band; 8],

@@ -36,6 +36,7 @@ use crate::error::require;
 /// What one credit stands for: a power of two of bytes, so that hardware and we divide by shifting. Of a packet's last unit a
 /// credit is needed for all, even if it is not filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Unit {
     shift: u8,
 }
@@ -85,6 +86,7 @@ pub const LONGEST_PERIOD: Bytes = Bytes::new(65_536 * 4);
 
 /// When the downstream side tells what has become free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub enum CreditReturn {
     /// Every Tc, each link at a phase of its own.
     Periodic(Span),
@@ -125,6 +127,7 @@ impl CreditReturn {
 
 /// The registers of the upstream side of one VL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct CreditSender {
     fctbs: u32,
     fccl: u32,
@@ -188,6 +191,7 @@ impl CreditSender {
 
 /// The registers of the downstream side of one VL, and what its buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct CreditReceiver {
     abr: u32,
     held: u32,

@@ -120,6 +120,7 @@ pub enum GateChange {
 
 /// The gate of one egress priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct PauseGate {
     /// When the pause ends by itself; [`Time::MAX`]: it lasts until RESUME.
     pub opens_at: Time,

@@ -23,6 +23,7 @@ use super::CreditReceiver;
 
 /// What of the memory no port has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct CreditPool {
     window: u32,
     free: u32,

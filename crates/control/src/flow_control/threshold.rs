@@ -34,6 +34,7 @@ pub enum Level {
 
 /// Bytes held by one ingress port and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Ingress {
     /// In reserve and shared buffer.
     pub bytes: u32,
@@ -60,6 +61,7 @@ pub enum Admission {
 
 /// The thresholds of one ingress port, shared by its priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub enum Threshold {
     /// Fixed values.
     Static {

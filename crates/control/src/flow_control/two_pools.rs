@@ -32,6 +32,7 @@ pub enum Refusal {
 
 /// The thresholds of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct TwoPools {
     /// All of the memory.
     pub buffer: u64,

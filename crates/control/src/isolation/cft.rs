@@ -76,6 +76,7 @@ pub enum Expiry {
 
 /// The table's books. The entries are in the caller's slice, which always is the same one, and shorter never.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Cft {
     /// The first of each chain, counted from 1; 0: none.
     heads: [u32; CHAINS],

@@ -26,6 +26,7 @@ use super::{Common, NotifyConfig};
 
 /// Parameters of CI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct CiConfig {
     /// All of them.
     pub common: Common,

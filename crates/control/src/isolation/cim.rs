@@ -24,6 +24,7 @@ use crate::error::require;
 
 /// When CIMs are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct NotifyConfig {
     /// `TH_CIM`: none while the ingress CFQ holds less than this, the packet included.
     pub level: Bytes,
@@ -37,6 +38,7 @@ pub struct NotifyConfig {
 
 /// What a switch remembers of the CIMs of one entry and ingress port. Begins anew with the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct CimState {
     /// The earliest instant for another one.
     again: Time,

@@ -23,6 +23,7 @@ const GHOSTS: usize = 64;
 
 /// What is kept of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub(super) struct Ghost {
     key: Key,
     /// Forgotten from then on. The beginning of time: no ghost.
@@ -42,6 +43,7 @@ impl Ghost {
 
 /// The ghosts of a switch.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub(super) struct History {
     ghosts: [Ghost; GHOSTS],
     /// Places that were ever used.

@@ -44,6 +44,7 @@ use crate::error::require;
 
 /// Parameters of ICI, and of ICI+ with [`IciMarking`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct IciConfig {
     /// What CI has too.
     pub common: Common,
@@ -61,6 +62,7 @@ pub struct IciConfig {
 
 /// Parameters of the decision engine of ICI+.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct IciMarking {
     /// `T_OFF`: so long after a refused claim the table counts as too small.
     pub overflow: Span,

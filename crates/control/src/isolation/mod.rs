@@ -43,6 +43,7 @@ pub type Key = u64;
 
 /// What the packets of one entry of the congested-flow table (CFT) have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum KeyKind {
@@ -58,6 +59,7 @@ pub enum KeyKind {
 
 /// What CI and ICI have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Common {
     /// `T_DET`: an egress NFQ is long from this many bytes on, the packet that enters included.
     pub detect: Bytes,
@@ -72,6 +74,7 @@ pub struct Common {
 
 /// The rules of isolation, with their parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub enum Isolation {
     /// Congestion isolation as it was.
     Ci(CiConfig),

@@ -5,6 +5,8 @@ use super::Key;
 
 /// Who made an entry. The first cause stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
+#[cfg_attr(feature = "snapshot", borsh(use_discriminant = true))]
 #[repr(u8)]
 pub enum Origin {
     /// This switch: the egress port is a root of congestion.
@@ -16,6 +18,7 @@ pub enum Origin {
 
 /// One entry of the table, or room for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Slot {
     pub(super) key: Key,
     pub(super) first: Time,

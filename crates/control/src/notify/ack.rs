@@ -22,6 +22,7 @@ pub struct AckConfig {
 
 /// What one flow's receiver remembers since its last ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct AckEcho {
     packets: u32,
     strongest: CodePoint,

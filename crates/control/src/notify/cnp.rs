@@ -121,6 +121,7 @@ pub enum Action {
 
 /// What the receiver remembers about one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Notify {
     /// Grid: the flow's first packet. `FirstMark`: the earliest instant of the next CNP. `MAX`: no packet yet.
     anchor: Time,

@@ -70,6 +70,7 @@ impl AimdConfig {
 
 /// The window of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Aimd {
     cwnd: u64,
     ssthresh: u64,

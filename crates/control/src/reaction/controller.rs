@@ -206,6 +206,7 @@ macro_rules! family {
         ///
         /// It is only ever used with the kind of parameters it was made from.
         #[derive(Clone, Copy, Debug, PartialEq)]
+        #[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
         pub enum $family {
             $($(#[$doc])* $kind($state),)*
         }

@@ -34,6 +34,7 @@ const MOST: f64 = 1e18;
 
 /// What a function sees of a flow, and may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 #[repr(C)]
 pub struct FlowState {
     /// How fast the flow may send, in bit/s on the wire.
@@ -116,6 +117,7 @@ pub struct Fault {
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct CustomFlow {
     pacer: Pacer,
     line: Rate,

@@ -127,6 +127,7 @@ impl DackConfig {
 
 /// How far the gate of a stream is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub enum Halt {
     /// H∞: not halted.
     Open,
@@ -140,6 +141,7 @@ pub enum Halt {
 
 /// State machine of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Dack {
     halt: Halt,
     allowance: u32,

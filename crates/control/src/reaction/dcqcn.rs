@@ -163,6 +163,7 @@ impl DcqcnConfig {
 
 /// The stage of increase; it advances by events and falls back to recovery with a CNP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 enum Stage {
     Recovery,
     Additive,
@@ -171,6 +172,7 @@ enum Stage {
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Dcqcn {
     pacer: Pacer,
     /// Next expiry of the rate timer; `MAX` while it rests.

@@ -151,6 +151,7 @@ impl DcqcnHpccConfig {
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct DcqcnHpcc {
     pacer: Pacer,
     /// The earlier of `check` and `increase`.

@@ -112,6 +112,7 @@ pub(super) fn window(initial: u64, max: u64, packet: u32) -> Result<(), ConfigEr
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Dctcp {
     pacer: Pacer,
     /// W in bytes.

@@ -9,6 +9,7 @@ pub const MAX_HOPS: usize = 8;
 
 /// What a switch wrote about the egress port that a packet left by (INT: in-band network telemetry; HPCC paper, §4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct IntHop {
     /// Which port it is, of all in the network.
     pub id: u32,

@@ -101,6 +101,7 @@ impl HpccConfig {
 
 /// Reaction point of one flow. The telemetry of the ACK before is kept by its owner ([`Feedback::before`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Hpcc {
     pacer: Pacer,
     line: Rate,

@@ -131,6 +131,7 @@ impl IbCcConfig {
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct IbCc {
     pacer: Pacer,
     line: Rate,

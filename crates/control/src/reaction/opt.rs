@@ -54,6 +54,7 @@ impl OptConfig {
 
 /// A stream that is limited so: what is outstanding is all that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Opt;
 
 impl Controller for Opt {

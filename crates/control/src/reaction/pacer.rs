@@ -6,6 +6,7 @@ use crate::ConfigError;
 
 /// A rate with the pacing gap of the latest packet size.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Pacer {
     rate: Rate,
     gap: Span,

@@ -146,6 +146,7 @@ impl SwiftConfig {
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Swift {
     pacer: Pacer,
     line: Rate,

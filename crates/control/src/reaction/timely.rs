@@ -170,6 +170,7 @@ impl TimelyConfig {
 
 /// Reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Timely {
     pacer: Pacer,
     line: Rate,

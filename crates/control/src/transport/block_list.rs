@@ -21,6 +21,7 @@ use super::selective::{has, set};
 
 /// What a flow is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Packets {
     /// How many there are.
     pub count: u32,
@@ -43,6 +44,7 @@ const NONE: u32 = u32::MAX;
 
 /// A requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Walker {
     /// The first packet that is not known to have arrived.
     oldest: u32,

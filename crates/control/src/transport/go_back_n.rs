@@ -22,6 +22,7 @@ use super::{Target, Verdict};
 
 /// A responder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct GoBackN {
     target: Target,
     nacked: Option<Time>,

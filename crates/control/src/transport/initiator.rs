@@ -21,6 +21,7 @@
 
 /// What a NACK does that comes while its stream is sending again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum ReplayMoves {
@@ -80,6 +81,7 @@ pub struct Nacked {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 enum Mode {
     Streaming,
     /// After a NACK.
@@ -90,6 +92,7 @@ enum Mode {
 
 /// One stream at its initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Initiator {
     /// The caller's ring begins behind this one.
     freed: u32,

@@ -48,6 +48,7 @@ pub struct SelectiveConfig {
 
 /// A requester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Requester {
     /// The first packet that no cumulative ACK has covered.
     oldest: u32,
@@ -212,6 +213,7 @@ pub enum Taken {
 
 /// A responder: what it remembers beside what it expects and keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Responder {
     nacked: Option<Time>,
 }

@@ -33,6 +33,7 @@ pub enum Verdict {
 
 /// One stream at its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Target {
     accepted: u32,
     episode: bool,

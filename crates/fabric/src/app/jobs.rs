@@ -12,12 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backwater_engine::Place;
 use backwater_traffic::trace::{Finishes, Part};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::Spec;
 use crate::world::World;
 
 /// What a rank of a traffic entry is done with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Done {
     pub(crate) group: u16,
     pub(crate) rank: u32,
@@ -93,7 +94,7 @@ impl Jobs {
 }
 
 /// What a host knows of jobs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct JobsHere {
     /// When its rank of each job was done with what it did last: (traffic entry, rank), picoseconds.
     since: BTreeMap<(u16, u32), u64>,

@@ -1,12 +1,13 @@
 //! Flows that start when something has happened at their source: the steps of one host.
 use backwater_traffic::trace::{Event, Finishes, Part, Step};
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::jobs::Done;
 use crate::world::World;
 
 /// The steps of a host. Flows are meant by the slots of their senders and receivers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Steps {
     waiting: Vec<Waiting>,
     /// What steps wait for, by kind, each sorted.
@@ -19,7 +20,7 @@ pub(crate) struct Steps {
 }
 
 /// A step waits for an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 struct Edge {
     /// Slot of the flow, or the step.
     of: u32,
@@ -29,7 +30,7 @@ struct Edge {
     at: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Waiting {
     /// Events still to come.
     missing: u32,

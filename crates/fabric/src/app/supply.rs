@@ -5,12 +5,13 @@ mod timed;
 
 use backwater_traffic::{Flow, Full, Gaps, Pacing};
 use backwater_units::Bytes;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use self::counted::{Counted, Share};
 use self::timed::Timed;
 
 /// What waits at the source of a supplied flow, and what will be made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Supply {
     Counted(Counted),
     Timed(Timed),

@@ -8,18 +8,19 @@
 use std::cmp::Reverse;
 
 use backwater_engine::Message;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 
 /// The bursts of the links that end here, by port.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Bursts {
     of: Vec<Burst>,
 }
 
 /// Frames without a gap.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Burst {
     /// When the first one began to leave, but for the delay of the link.
     began: u64,

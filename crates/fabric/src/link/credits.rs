@@ -15,6 +15,7 @@ use backwater_control::flow_control::{
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Ports, Purpose};
@@ -34,7 +35,7 @@ pub(crate) const DISCARDED: u32 = 1 << 9;
 const UNITS: u32 = 10;
 
 /// Both directions of a link in one class: what this end may send, what it has received.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Lane {
     sender: CreditSender,
     receiver: CreditReceiver,
@@ -60,14 +61,14 @@ impl Lane {
 }
 
 /// A packet on its way out: it holds its units in the lane by which it came until it has left completely.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Leaving {
     until: u64,
     units: u32,
 }
 
 /// Credits of all ports of a node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Credits {
     settings: CreditSettings,
     periodic: bool,

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -14,7 +15,7 @@ use crate::world::World;
 pub(crate) type Drops = BTreeMap<(u16, u8, DropReason), (u64, u64)>;
 
 /// A copy of a flow's last packet that ended on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct LostLast {
     /// Its flow.
     pub(crate) flow: u32,

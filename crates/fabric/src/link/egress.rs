@@ -2,11 +2,12 @@
 use backwater_engine::Place;
 use backwater_topology::Port;
 use backwater_units::{Bytes, Rate};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::Clock;
 
 /// An egress port. One cache line; the queues stand beside it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 #[repr(align(64))]
 pub(crate) struct Egress {
     /// When the frame on the wire has left completely.
@@ -199,6 +200,11 @@ impl Egress {
     pub(crate) fn watch(&mut self, detector: u16, from: u64) {
         self.detector = detector;
         self.calm = from.min(u64::from(u32::MAX)) as u32;
+    }
+
+    /// What [`Self::watch`] was told.
+    pub(super) const fn watched(&self) -> (u16, u32) {
+        (self.detector, self.calm)
     }
 
     /// Queues that are not shorter than `from` are to be looked at, too.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use backwater_engine::MAX_EXTENSION;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::packet::Packet;
 
@@ -10,7 +11,7 @@ use crate::packet::Packet;
 type Name = (u8, u32, u32, u32);
 
 /// Bytes beside a frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Extension {
     len: u16,
     bytes: [u8; MAX_EXTENSION],
@@ -34,7 +35,7 @@ impl Extension {
 }
 
 /// The extensions of a node's frames.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Extensions {
     /// Their places in `held`.
     places: BTreeMap<Name, u32>,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backwater_control::flow_control::{Decision, PauseGate};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Rate, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
@@ -15,7 +16,7 @@ use crate::record::{DropReason, FaultEvent, FaultRecord};
 use crate::world::World;
 
 /// A gate that a watchdog looks after.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Watched {
     /// What `control` goes by.
     gate: PauseGate,
@@ -39,7 +40,7 @@ impl Watched {
 }
 
 /// What a fault cost at a port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Cost {
     packets: u64,
     bytes: u64,
@@ -49,7 +50,7 @@ struct Cost {
 }
 
 /// What a node knows of its faults.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct FaultState {
     /// The next change of its timetable.
     next: usize,

@@ -3,6 +3,7 @@ use backwater_control::flow_control::CreditReturn;
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
@@ -11,7 +12,7 @@ use crate::record::PauseRecord;
 use crate::world::{CreditSettings, World};
 
 /// When a gate lets a frame pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Opens {
     Now,
     /// At this time, if no notification comes before.
@@ -21,7 +22,7 @@ pub(crate) enum Opens {
 }
 
 /// What a pause holds back at a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Scope {
     pub(crate) class: u8,
     /// What the packets of one queue of the class have in common, or [`Scope::ALL`].
@@ -73,7 +74,7 @@ pub(crate) fn settled(reach: Span, world: &World) -> Span {
 }
 
 /// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Gate {
     /// Timed pauses: when the pause runs out.
     until: u64,

@@ -1,11 +1,12 @@
 //! The receiving side of a switch port: what it holds of the packet memory, and the PAUSEs it has sent for it.
 use backwater_control::flow_control::{Admission, Decision, Ingress, Level, LossyPool, Threshold};
 use backwater_units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::packet::Packet;
 
 /// One ingress port and class.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Account {
     held: Ingress,
     /// Up to this much held nobody upstream need be notified: 0 while a PAUSE is outstanding.
@@ -55,7 +56,7 @@ impl Account {
 }
 
 /// The packet memory of a switch with its ingress accounting.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Memory {
     classes: usize,
     /// `accounts[port * classes + class]`

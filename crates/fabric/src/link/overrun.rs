@@ -11,6 +11,7 @@
 use backwater_control::flow_control::{Level, headroom};
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ingress::Memory;
@@ -27,7 +28,7 @@ pub(super) const HEEDED: u32 = 1;
 pub(crate) const RAN_OUT: u32 = 2;
 
 /// Why an ingress port and class may come to hold more than there is room for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Overrun {
     /// The fault, or that it was a watchdog.
     fault: u16,

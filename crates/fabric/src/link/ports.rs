@@ -3,6 +3,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use backwater_control::detector::Registers;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Key, Place, Post, Ties, Trajectory};
@@ -22,6 +23,7 @@ use crate::log::Records;
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::record::SampleRecord;
+use crate::saved::{load_heap, save_heap};
 use crate::spec::Clock;
 use crate::violation::{Breach, What};
 use crate::world::World;
@@ -31,7 +33,7 @@ pub(crate) const NIC: u16 = 0;
 
 /// One egress queue: a port's packets of one class, and the detector's registers for it. What was sent does not stand side by side:
 /// both would be added to by vector instructions, six of them for two.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 #[repr(C)]
 pub(crate) struct Queue {
     fifo: Fifo,
@@ -99,7 +101,7 @@ impl Queue {
 }
 
 /// What a timer is for; ties of time and port are broken in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Purpose {
     /// A timed pause runs out; argument: class.
     PauseExpiry,
@@ -148,7 +150,7 @@ pub(crate) enum Purpose {
 }
 
 /// Timers are ordered by time, rank, purpose and argument: by all of it as one number, which takes a third of the instructions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 #[repr(C)]
 pub(crate) struct Timer {
     pub(crate) time: u64,
@@ -211,7 +213,7 @@ impl PartialEq for Timer {
 impl Eq for Timer {}
 
 /// Ports of a node and its bookkeeping.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Ports {
     pub(super) node: u32,
     ties: Ties,
@@ -225,6 +227,7 @@ pub(crate) struct Ports {
     extensions: Extensions,
     /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
     wakes: Vec<u64>,
+    #[borsh(serialize_with = "save_heap", deserialize_with = "load_heap")]
     timers: BinaryHeap<Reverse<Timer>>,
     next: Key,
     trajectory: Trajectory,
@@ -371,6 +374,18 @@ impl Ports {
     /// The node at the other end of a port.
     pub(crate) fn peer(&self, port: u16) -> Option<u32> {
         self.egress.get(usize::from(port)).map(|egress| egress.peer)
+    }
+
+    /// By port: its detector, and the queues that it is shown.
+    pub(crate) fn watched(&self) -> Vec<(u16, u32)> {
+        self.egress.iter().map(Egress::watched).collect()
+    }
+
+    /// From now on detectors look at the ports as those did that [`Self::watched`] told of.
+    pub(crate) fn watch_as(&mut self, watched: &[(u16, u32)]) {
+        for (egress, (detector, from)) in self.egress.iter_mut().zip(watched) {
+            egress.watch(*detector, u64::from(*from));
+        }
     }
 
     /// Where the engine keeps the nodes at the other ends.

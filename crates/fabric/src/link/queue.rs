@@ -1,10 +1,11 @@
 //! Packet memory of a node: one slab, in which every queue is a linked list.
 use crate::packet::Packet;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 const NONE: u32 = u32::MAX;
 
 /// First and last packet of a queue in the node's [`Pool`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Fifo {
     head: u32,
     tail: u32,
@@ -30,7 +31,7 @@ impl Fifo {
 }
 
 /// The slab. Freed slots are used again last in, first out, so that they are still in the cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Pool {
     packets: Vec<Packet>,
     free: u32,

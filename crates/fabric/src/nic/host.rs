@@ -5,6 +5,7 @@ use backwater_engine::{
 };
 use backwater_traffic::{OWN_CONNECTION, Pacing};
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::host_flows::HostFlows;
 use crate::app::jobs::JobsHere;
@@ -34,7 +35,7 @@ use crate::transport::roce::queue_pairs;
 use crate::user::UserFault;
 use crate::world::World;
 
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Host {
     pub(super) ports: Ports,
     pub(super) senders: Vec<Sender>,

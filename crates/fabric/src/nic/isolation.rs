@@ -4,6 +4,7 @@
 //! the round. A NIC that nobody has notified has no event and asks nothing.
 use backwater_control::isolation::{Key, KeyKind, Origin};
 use backwater_engine::Post;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::NIC;
@@ -18,12 +19,12 @@ use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
 /// What a NIC was notified of.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Notified {
     entries: Vec<Entry>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Entry {
     key: Key,
     root: u32,

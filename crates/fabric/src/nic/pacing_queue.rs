@@ -1,9 +1,10 @@
 //! Which queue pair of a NIC sends next: of those whose packet is due, the one whose turn it is (round robin), or the one
 //! that has been due for longest.
 use crate::spec::NicScheduler;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The queue pairs of a NIC that have something to send, by class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct PacingQueue {
     lines: Vec<ClassQueue>,
     /// Bit per class: its line is not empty.
@@ -17,7 +18,7 @@ pub(crate) struct PacingQueue {
 }
 
 /// A queue pair whose next packet is due at `due`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Entry {
     due: u64,
     /// Breaks ties of `due`: the queue pair's number where they take turns, else that of what it sends.
@@ -198,7 +199,7 @@ impl PacingQueue {
 }
 
 /// The queue pairs of one class. Those in `ready` are due; those in `later` are not, but for its first one while `ready` is empty.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct ClassQueue {
     later: PacingHeap,
     ready: Ready,
@@ -242,7 +243,7 @@ impl ClassQueue {
 }
 
 /// Entries by number, and the first one from any number on: a bit for each, and above 64 of them one that says whether there are any.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Ready {
     /// `due` and `pair` by number.
     places: Vec<(u64, u32)>,
@@ -328,7 +329,7 @@ impl Ready {
 }
 
 /// A binary heap whose first entry is replaced in place when its queue pair has sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct PacingHeap {
     entries: Vec<Entry>,
 }

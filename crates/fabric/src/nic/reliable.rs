@@ -7,6 +7,7 @@ use backwater_control::transport::selective::{Responder, Taken};
 use backwater_engine::Post;
 use backwater_traffic::OWN_CONNECTION;
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::steps::Happened;
 use crate::ctx::Ctx;
@@ -22,13 +23,13 @@ use crate::transport::roce::reliable::{self, Begun, Expiry};
 use crate::world::World;
 
 /// What receivers remember of what was lost, by receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Responders {
     of: Vec<Of>,
 }
 
 /// One of them. That of the first message of a connection has what is of the connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Of {
     go_back_n: GoBackN,
     selective: Responder,

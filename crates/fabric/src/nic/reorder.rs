@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use backwater_control::notify::Action;
 use backwater_engine::Post;
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::extensions::Extensions;
@@ -15,7 +16,7 @@ use crate::nic::host::Host;
 use crate::packet::{LAST, Packet};
 
 /// What a host keeps of its flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Reorder {
     /// By receiver and number.
     early: BTreeMap<(u32, u32), Packet>,
@@ -24,7 +25,7 @@ pub(crate) struct Reorder {
 }
 
 /// How a flow was reordered.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Counts {
     /// Packets that came before one that was sent earlier.
     pub(crate) early: u32,

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use backwater_engine::Post;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::nic::host::Host;
@@ -19,7 +20,7 @@ use crate::spec::NicCosts;
 use crate::transport::roce::queue_pair::Sender;
 
 /// What messages and CNPs cost a NIC.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Requests {
     costs: NicCosts,
     /// When the NIC may begin its next message.

@@ -2,6 +2,7 @@
 use backwater_control::CodePoint;
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -9,7 +10,7 @@ use crate::packet::Packet;
 use crate::record::DeliveredRecord;
 use crate::world::World;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 struct Sum {
     bytes: u64,
     wire_bytes: u64,
@@ -19,7 +20,7 @@ struct Sum {
 }
 
 /// The open period of one host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Delivered {
     start: u64,
     /// Exclusive; `u64::MAX` in the last period that a run can have.

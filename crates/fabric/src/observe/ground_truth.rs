@@ -8,6 +8,7 @@
 //! ```
 use backwater_control::CodePoint;
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::observe::roots::Shown;
 use crate::packet::{Kind, LAST, Packet};
@@ -19,7 +20,7 @@ use crate::world::World;
 const PERIOD: u64 = 100_000_000;
 
 /// What a switch keeps to record the ground truth.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Truth {
     /// Per egress port the threshold K.
     above: Vec<u32>,
@@ -28,7 +29,7 @@ pub(crate) struct Truth {
 }
 
 /// The flows that leave a queue while it stays above K.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Crowd {
     /// When it began; meaningless while there are no members.
     start: u64,
@@ -36,7 +37,7 @@ pub(crate) struct Crowd {
     members: Vec<Member>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Member {
     flow: u32,
     packets: u32,
@@ -46,7 +47,7 @@ struct Member {
 }
 
 /// The queue that a crowd leaves, as it is now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Left {
     pub(crate) node: u32,
     pub(crate) port: u16,

@@ -12,9 +12,10 @@ use crate::link::drops::LostLast;
 use crate::link::ports::Ports;
 use crate::node::FabricNode;
 use crate::observe::source_delay::SourceDelay;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// What the source knows of a flow, in picoseconds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Recovery {
     /// Spent until copies had left.
     spent: u64,
@@ -64,6 +65,17 @@ impl Repeated {
     /// There are flows besides.
     pub(crate) fn add(&mut self, flows: usize) {
         self.0.extend((0..flows).map(|_| AtomicBool::new(false)));
+    }
+
+    /// As they are, by flow.
+    pub(crate) fn all(&self) -> Vec<bool> {
+        self.0.iter().map(|flow| flow.load(Relaxed)).collect()
+    }
+
+    /// What [`Self::all`] gave of the same flows; whether there are as many.
+    pub(crate) fn set(&self, all: &[bool]) -> bool {
+        self.0.iter().zip(all).for_each(|(flow, repeated)| flow.store(*repeated, Relaxed));
+        self.0.len() == all.len()
     }
 
     /// A packet of a flow is sent again.

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use backwater_control::CodePoint;
 use backwater_control::flow_control::{CreditReturn, Decision};
 use backwater_units::{Bytes, Rate, Span};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::egress::Egress;
 use crate::observe::ground_truth::Left;
@@ -31,7 +32,7 @@ const SETTLED: u64 = 5;
 const TICK: u32 = 10;
 
 /// What is known of the egress queues of a switch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Roots {
     /// By egress port and class.
     queues: Vec<Held>,
@@ -49,7 +50,7 @@ pub(crate) struct Roots {
 }
 
 /// A packet has shown its queue to be a root, by leaving it longer than it was.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Shown {
     pub(crate) at: usize,
     pub(crate) now: u64,
@@ -57,7 +58,7 @@ pub(crate) struct Shown {
 }
 
 /// What follows from the rate of a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Facts {
     rate: Rate,
     delay: u64,
@@ -75,7 +76,7 @@ struct Facts {
 }
 
 /// An egress queue and its last OFF interval.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Held {
     off: u64,
     on: u64,
@@ -93,7 +94,7 @@ struct Held {
 }
 
 /// The last OFF interval of a port upstream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Upstream {
     ingress: usize,
     off: u64,
@@ -104,7 +105,7 @@ struct Upstream {
 }
 
 /// An ingress port.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Ingress {
     /// The egress queues that it was ever held back for.
     sakes: Vec<usize>,
@@ -117,7 +118,7 @@ struct Ingress {
 }
 
 /// An egress queue in which packets wait that came in by a port that is held back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Sake {
     pub(crate) at: usize,
     pub(crate) bytes: u64,

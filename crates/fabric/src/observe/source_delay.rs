@@ -1,9 +1,10 @@
 //! Where the time of a flow goes at its source: behind earlier messages of its connection, paced by its reaction point,
 //! behind the NIC's closed gate, behind the NIC's other flows.
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The times of one flow, in picoseconds. From its start to the start of its last packet they add up, together with the
 /// time on the wire of all packets but the last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct SourceDelay {
     /// When the wire was done with the flow's latest packet; its start before the first one.
     free_at: u64,

@@ -1,8 +1,9 @@
 //! What hosts get, in periods and packet by packet.
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// What one host got of one traffic entry in one sampling period. Periods in which nothing happened have no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct DeliveredRecord {
     /// When the period starts: a multiple of the sampling period.
     pub time: Time,
@@ -23,7 +24,7 @@ pub struct DeliveredRecord {
 }
 
 /// A packet left its source. Only for traffic entries whose packets are recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct InjectedRecord {
     /// When its first bit went on the wire.
     pub time: Time,
@@ -36,7 +37,7 @@ pub struct InjectedRecord {
 }
 
 /// A packet reached its destination. Only for traffic entries whose packets are recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ArrivedRecord {
     /// When its last bit had come in.
     pub time: Time,

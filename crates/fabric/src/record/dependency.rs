@@ -1,8 +1,9 @@
 //! What steps of applications waited for.
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// What a row of the dependencies of a step says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub enum Dependency {
     /// The step waits for nothing but the start of its traffic entry.
     Start,
@@ -21,7 +22,7 @@ pub enum Dependency {
 }
 
 /// What one step of a rank waits for, or a flow that it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct DependencyRecord {
     /// Number of the step in the run.
     pub step: u64,

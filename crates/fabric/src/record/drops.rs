@@ -1,11 +1,12 @@
 //! Packets that are lost: one by one, and how many of them where and why.
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Makes the reasons of one list, each with its word in tables.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $reason:ident = $word:literal;)*) => {
         /// Why a packet was dropped.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
         #[repr(u8)]
         pub enum DropReason {
             $($(#[$doc])* $reason,)*
@@ -60,7 +61,7 @@ impl DropReason {
 }
 
 /// A packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct DropRecord {
     /// When.
     pub time: Time,
@@ -81,7 +82,7 @@ pub struct DropRecord {
 }
 
 /// What was dropped at one port in one priority for one reason, over the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct DropCount {
     /// Node index.
     pub node: u32,

@@ -1,11 +1,12 @@
 //! What became of the faults of a run.
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Makes the values of one list, each with its word in tables.
 macro_rules! words {
     ($(#[$about:meta])* $Type:ident: $($(#[$doc:meta])* $event:ident = $word:literal;)*) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
         #[repr(u8)]
         pub enum $Type {
             $($(#[$doc])* $event,)*
@@ -74,7 +75,7 @@ words! {
 pub const NO_FAULT: u16 = u16::MAX;
 
 /// Something happened to a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct FaultRecord {
     /// When; of losses the first.
     pub time: Time,

@@ -1,10 +1,11 @@
 //! Frames on the wires of chosen ports.
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 pub use crate::packet::Kind as FrameKind;
 
 /// A frame that an egress port sent and that reached the other end. Only for the ports whose frames are recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct FrameRecord {
     /// When the other end knew of it: its complete arrival, or that of its header where the other end cuts through.
     pub time: Time,

@@ -1,8 +1,9 @@
 //! What happens to congested-flow tables (CFTs), and what a switch with such a table did in all.
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// What happened to an entry of a congested-flow table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 #[repr(u8)]
 pub enum IsolationEvent {
     /// A flow got an entry.
@@ -22,7 +23,7 @@ pub enum IsolationEvent {
 }
 
 /// A congested-flow table changed, could not, or notified a neighbour. A NIC that isolates keeps one, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct IsolationRecord {
     /// When.
     pub time: Time,
@@ -47,7 +48,7 @@ pub struct IsolationRecord {
 }
 
 /// Totals of one switch with combined queueing over the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SwitchRecord {
     /// Node index.
     pub node: u32,

@@ -1,8 +1,9 @@
 //! What the ranks of jobs report.
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// A rank is done with a step of its job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct JobRecord {
     /// When.
     pub time: Time,

@@ -1,8 +1,9 @@
 //! PUT streams and the receive queues of hosts: packet by packet, and in periods.
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// What happened to a packet of a PUT stream, or to the stream itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 #[repr(u8)]
 pub enum PutEvent {
     /// A new packet started to leave the initiator.
@@ -60,7 +61,7 @@ impl PutEvent {
 }
 
 /// Something happened in a PUT stream. Only for traffic entries whose PUTs are recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct PutRecord {
     /// When.
     pub time: Time,
@@ -87,7 +88,7 @@ impl PutRecord {
 }
 
 /// Which PUT stream: all PUTs of one kind between two hosts in one priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct StreamId {
     /// Node index of the initiator.
     pub src: u32,
@@ -101,7 +102,7 @@ pub struct StreamId {
 
 /// What one end of a PUT stream did in one sampling period. Periods in which it did nothing have no record. The counts of
 /// the other end are zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct StreamRecord {
     /// When the period starts: a multiple of the sampling period.
     pub start: Time,
@@ -148,7 +149,7 @@ pub struct StreamRecord {
 }
 
 /// The receive queue of one host in one sampling period. Periods in which it stayed empty have no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct EndpointRecord {
     /// When the period starts: a multiple of the sampling period.
     pub start: Time,

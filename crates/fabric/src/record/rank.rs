@@ -1,8 +1,9 @@
 //! What rank programs report.
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// A rank has read a stopwatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct TimingRecord {
     /// When.
     pub time: Time,
@@ -19,7 +20,7 @@ pub struct TimingRecord {
 }
 
 /// What became of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct RankRecord {
     /// Index of the rank.
     pub rank: u32,

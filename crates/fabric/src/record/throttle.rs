@@ -1,8 +1,9 @@
 //! What NICs that throttle themselves report.
 use backwater_units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The throttle of one NIC in one sampling period. Periods in which it had nothing to do are left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ThrottleRecord {
     /// When the period began.
     pub start: Time,
@@ -27,7 +28,7 @@ pub struct ThrottleRecord {
 }
 
 /// The throttle of a NIC has changed its state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ThrottleStateRecord {
     /// When.
     pub time: Time,

@@ -1,6 +1,7 @@
 //! Which flows have ended since somebody asked last.
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::nic::host::Host;
 use crate::simulation::Simulation;
@@ -25,7 +26,7 @@ pub struct Completion {
 }
 
 /// The flows that may end next: asking costs what these are, not what all flows are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub struct Completions {
     /// Flows in order of their starts, of which those before `begun` have begun.
     begun: u32,

@@ -63,6 +63,11 @@ impl Simulation {
         first..first + flows.len() as u32
     }
 
+    /// The flows that were injected, in the order of their numbers.
+    pub fn injected(&self) -> &[Flow] {
+        &self.world.flows[self.given as usize..]
+    }
+
     /// Whether flows can have this priority: some flow has it, or an ACK.
     pub fn has_priority(&self, priority: u8) -> bool {
         self.world.classes.is_used(priority) && self.world.classes.class(priority) != 0

@@ -1,6 +1,7 @@
 //! How a run notices that nothing moves any more, and says what waits for what.
 use backwater_traffic::Flow;
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::ranks::{Ranks, waiting};
 use crate::check::deadlock::{self, Circle};
@@ -16,7 +17,7 @@ use crate::violation::Violation;
 const QUIET: u64 = 1_000_000_000_000;
 
 /// Since when ranks have waited without anything under way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Quiet {
     /// Ops that had been executed then.
     executed: u64,

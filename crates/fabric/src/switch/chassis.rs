@@ -1,6 +1,7 @@
 //! What every switch has, what its fabric is asked, and the list of fabrics.
 use backwater_engine::{Post, Stream};
 use backwater_topology::Network;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::gates::{Scope, Wait};
@@ -174,7 +175,7 @@ pub(crate) trait Fabric: Sized {
 }
 
 /// The kinds of switches. A new one is a variant, an arm of `of!`, and a line of [`SwitchFabric::new`].
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) enum SwitchFabric {
     /// One queue per egress port and class in a shared memory, in the order of arrival.
     Output(Output),

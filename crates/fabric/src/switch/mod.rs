@@ -16,10 +16,13 @@ pub(crate) mod truth;
 pub(crate) mod two_pools;
 pub(crate) mod voq;
 
+use std::io;
+
 use backwater_control::CodePoint;
 use backwater_engine::{
-    Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last, stream,
+    Class, Key, Keys, Node, Place, Post, Saved, Trajectory, Window, in_order, in_order_wakes_last, stream,
 };
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::bursts::Bursts;
@@ -46,6 +49,27 @@ pub(crate) struct Switch {
     fabric: SwitchFabric,
     /// What goes first of several arrivals, if time is kept as on ns-3.
     bursts: Bursts,
+}
+
+impl Saved for Switch {
+    fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let Self { chassis, fabric, bursts } = self;
+        let Chassis { ports, memory, forwarding, random, truth, roots, user } = chassis;
+        forwarding.save(out)?;
+        (ports, memory, random, truth, roots).serialize(out)?;
+        (user, fabric, bursts).serialize(out)
+    }
+    fn load(&mut self, from: &mut &[u8]) -> io::Result<()> {
+        let Self { chassis, fabric, bursts } = self;
+        let Chassis { ports, memory, forwarding, random, truth, roots, user } = chassis;
+        forwarding.load(from)?;
+        // Parameters of detectors are those of the run that goes on.
+        let watched = ports.watched();
+        (*ports, *memory, *random, *truth, *roots) = BorshDeserialize::deserialize(from)?;
+        ports.watch_as(&watched);
+        (*user, *fabric, *bursts) = BorshDeserialize::deserialize(from)?;
+        Ok(())
+    }
 }
 
 impl Node for Switch {

@@ -1,5 +1,6 @@
 //! The plain fabric: packets wait at their egress port, class by class, in a memory that all ports share.
 use backwater_engine::Post;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -8,7 +9,7 @@ use crate::packet::Packet;
 use crate::switch::chassis::{Chassis, Fabric};
 
 /// It has nothing but the queues that every port has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Output;
 
 impl Fabric for Output {

@@ -8,6 +8,7 @@
 use backwater_control::flow_control::{Decision, Refusal, TwoPools};
 use backwater_engine::Post;
 use backwater_units::Bytes;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -22,7 +23,7 @@ use crate::world::World;
 const PRIORITIES: u64 = 8;
 
 /// What an ingress port and class holds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Ingress {
     held: u32,
     /// Of it in the headroom.
@@ -32,7 +33,7 @@ struct Ingress {
 }
 
 /// Its books.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Pooled {
     limits: TwoPools,
     ingress: Vec<Ingress>,

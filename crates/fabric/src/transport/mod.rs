@@ -7,13 +7,14 @@ pub(crate) mod put;
 pub(crate) mod roce;
 
 use backwater_units::Rate;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::transport::put::Puts;
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
 /// The transports of a host beside its queue pairs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Transports {
     /// Its PUT streams.
     puts: Option<Box<Puts>>,

@@ -1,12 +1,13 @@
 //! What the settings of links and arbiters are by class.
 use backwater_control::arbitration::{Quanta, VlEntry};
 use backwater_control::flow_control::{CreditReturn, Unit};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::Classes;
 use crate::spec::{Arbiter, CreditSpec, PacketSpec, Queueing, Start};
 
 /// Credits as all nodes apply them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct CreditSettings {
     pub(crate) returned: CreditReturn,
     pub(crate) unit: Unit,

@@ -1,8 +1,10 @@
 //! Whose part of which program a step is, so that whatever happens in a run can be named: job, step, iteration, rank.
 use std::fmt;
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 /// A part of the program of a traffic entry: which of its steps, in which iteration.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Part {
     /// Iteration, from 0.
     pub iteration: u32,
@@ -13,7 +15,7 @@ pub struct Part {
 }
 
 /// What a rank is done with when something has been carried out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Finishes {
     /// Nothing that is recorded.
     #[default]

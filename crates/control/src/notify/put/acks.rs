@@ -42,6 +42,7 @@ pub struct Frame {
 /// One stream at its target.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not one state")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Acks {
     /// The latest that may be acknowledged, the latest that an ACK or, for good, a NACK has acknowledged, and the one that the latest ACK
     /// named: a NACK names some too.

@@ -25,6 +25,7 @@ use super::{IackOn, ReleaseRule, Reservation, TargetConfig};
 
 /// Registers of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Release {
     /// Bytes acknowledged minus bytes processed.
     ahead: i64,

@@ -13,6 +13,7 @@ pub(super) struct Windows {
 
 /// Which c changes the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub enum StateRule {
     /// FT: Congested when c > `enter`, Normal when c < `escape`.
     Fixed {
@@ -64,6 +65,7 @@ impl StateRule {
 
 /// How f(c) slows a NIC down in Congested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub enum RateLaw {
     /// FI: f(c) idle cycles after each flit.
     FixedInterval,
@@ -81,6 +83,7 @@ pub enum RateLaw {
 
 /// Which credits `enter` and `escape` are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
 pub enum Polarity {
@@ -106,6 +109,7 @@ pub enum Scope {
 
 /// Parameters of PFT, shared by all NICs that use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct PftConfig {
     /// FT or AT.
     pub rule: StateRule,

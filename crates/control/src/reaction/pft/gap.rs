@@ -7,6 +7,7 @@ use super::{PftConfig, RateLaw};
 
 /// What is left of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub(super) struct Gap {
     /// It passes from here on.
     from: Time,

@@ -98,6 +98,7 @@ pub struct Transition {
 
 /// The throttle of one NIC port, or of one virtual lane of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Pft {
     machine: Machine,
     gap: Gap,

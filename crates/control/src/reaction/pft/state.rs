@@ -7,6 +7,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// State and registers of FT or AT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub(super) struct Machine {
     /// AT: the next sample.
     sample: u64,

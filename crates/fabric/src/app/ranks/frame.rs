@@ -1,8 +1,9 @@
 //! What the last packet of a message tells: what kind of message it is, and which op of which program it belongs to.
 use crate::packet::LAST;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Kinds of messages between ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Word {
     /// Data of an [`Isend`](backwater_traffic::program::Op::Isend) that nobody has asked for.
     Eager,
@@ -29,7 +30,7 @@ const OP_BITS: u32 = 20;
 const NUMBER_BITS: u32 = 8;
 
 /// A message on a queue pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Message {
     pub(crate) word: Word,
     /// The op of the rank that began it all: of the sender of an [`Word::Eager`], [`Word::Request`], [`Word::Data`], [`Word::Put`]

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use backwater_traffic::program::{ANY, INTERNAL};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::recorder::After;
 
 /// A receive that waits for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(super) struct Posted {
     pub(super) from: u32,
     pub(super) tag: u32,
@@ -19,7 +20,7 @@ pub(super) struct Posted {
 }
 
 /// A message that has come in, or asks for a receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(super) struct Came {
     pub(super) from: u32,
     pub(super) op: u32,
@@ -32,7 +33,7 @@ pub(super) struct Came {
 }
 
 /// A receive whose data has been asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 struct Cleared {
     from: u32,
     op: u32,
@@ -40,7 +41,7 @@ struct Cleared {
 }
 
 /// The receives and messages of one rank.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Matching {
     posted: VecDeque<Posted>,
     /// By sender, each with its place in the order of arrival: a rank that many send to may fall far behind some of them.

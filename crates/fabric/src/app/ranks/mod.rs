@@ -31,6 +31,7 @@ pub(crate) mod waiting;
 use std::cmp::Reverse;
 
 use backwater_traffic::trace::{Finishes, Part};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use self::frame::{Message, Word};
 use self::recorder::{After, Recorder, Who};
@@ -45,7 +46,7 @@ use crate::violation::What;
 use crate::world::World;
 
 /// The ranks of one host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Ranks {
     own: Vec<Rank>,
     /// ((rank of this host, other rank, whether it is for answers), slot of the sender), sorted.

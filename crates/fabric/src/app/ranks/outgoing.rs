@@ -2,9 +2,10 @@
 use std::collections::VecDeque;
 
 use crate::app::ranks::frame::{Message, pack};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The messages of one queue pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Outgoing {
     waiting: VecDeque<Message>,
     /// The one that is being sent, or was last.

@@ -7,6 +7,7 @@
 //! A rank is followed until it comes to a loop without an end.
 use backwater_traffic::program::{FOREVER, Op};
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::host_flows::HostFlows;
 use crate::link::ports::Ports;
@@ -14,7 +15,7 @@ use crate::record::{Dependency, DependencyRecord};
 use crate::world::World;
 
 /// Something that a step comes after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub(crate) struct After {
     what: Dependency,
     /// Number of the message in its flow, and its bytes; 0 without a flow.
@@ -32,7 +33,7 @@ impl After {
 }
 
 /// A queue pair between ranks: its flow, and how many messages have passed here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Passed {
     flow: u32,
     messages: u32,
@@ -47,7 +48,7 @@ impl Passed {
 }
 
 /// A rank as far as it is followed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Followed {
     /// Its steps so far, with those of its NIC.
     steps: u64,
@@ -64,7 +65,7 @@ struct Followed {
 }
 
 /// What the ranks of a host keep to record what they waited for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(super) struct Recorder {
     own: Vec<Followed>,
     /// Number of the first step of a rank; those of collectives and traces are before it.

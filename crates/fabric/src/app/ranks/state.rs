@@ -1,8 +1,10 @@
 //! What a host knows of one of its ranks.
+use crate::saved::{load_heap, save_heap};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use backwater_traffic::program::{self, Op, SETS};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::frame::{Message, Word};
 use super::matching::Matching;
@@ -13,7 +15,7 @@ use super::recorder::After;
 pub(super) const MOST_OPEN: usize = 1 << 20;
 
 /// What a rank does at the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(super) enum Doing {
     /// Its time is being spent: on a cost, or its program has not begun.
     Busy,
@@ -24,7 +26,7 @@ pub(super) enum Doing {
 }
 
 /// One rank.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Rank {
     /// Its number in [`program::Programs::ranks`].
     pub(super) id: u32,
@@ -46,6 +48,7 @@ pub(crate) struct Rank {
     /// Ops of the messages that have asked for a receive and were not answered yet.
     pub(super) asking: VecDeque<u32>,
     /// (when its last bit will have left, op) of messages of which the last packet is on the wire.
+    #[borsh(serialize_with = "save_heap", deserialize_with = "load_heap")]
     pub(super) leaving: BinaryHeap<Reverse<(u64, u32, After)>>,
     /// Messages from ranks of its host that are on their way, with their senders.
     pub(super) local: VecDeque<(u32, Message, After)>,

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use backwater_engine::mix;
 use backwater_traffic::Drawn;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Purpose of the draws of a source; entity: traffic entry << 32 | source, then the packet's number.
 const SPREAD: u64 = 0x5b4d;
 
 /// Which of the packets that a source makes are for one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(super) struct Share {
     key: u64,
     of: u64,
@@ -30,7 +31,7 @@ impl Share {
 }
 
 /// What waits at the source of a supplied flow, and what will be made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Counted {
     start: u64,
     /// Picoseconds from one packet to the next.

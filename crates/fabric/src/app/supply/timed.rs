@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 
 use backwater_engine::{Stream, mix, stream};
 use backwater_traffic::{Flow, Full, Gaps, exponential};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Purpose of the streams of gaps; entity: traffic entry << 32 | source, then the destination.
 const GAPS: u64 = 0x5b4e;
@@ -11,7 +12,7 @@ const GAPS: u64 = 0x5b4e;
 const NEVER: u64 = u64::MAX;
 
 /// What waits at the source, and when the application turns to its next packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Timed {
     /// When it would make its next packet; an application that waits has wanted to since then.
     next: u64,

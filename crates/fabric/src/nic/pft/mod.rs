@@ -17,6 +17,7 @@ mod sums;
 use backwater_control::reaction::{Gate, Pft, PftConfig, Scope};
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
@@ -35,7 +36,7 @@ const GAPS: u64 = 0x9f71;
 const NEVER: u64 = u64::MAX;
 
 /// The throttle of one NIC.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Throttle {
     config: PftConfig,
     /// One for the port, or one for each class, of which those not under credits never count anything.

@@ -1,6 +1,7 @@
 //! What a throttle did, summed up over sampling periods.
 use backwater_engine::Post;
 use backwater_units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::NEVER;
 use crate::ctx::Ctx;
@@ -9,7 +10,7 @@ use crate::packet::Packet;
 use crate::record::ThrottleRecord;
 
 /// The open period of one NIC, and what is so since the last change.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(super) struct Sums {
     period: u64,
     start: u64,

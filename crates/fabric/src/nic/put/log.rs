@@ -2,6 +2,7 @@
 use backwater_control::reaction::State;
 use backwater_engine::Post;
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::nic::host::Host;
@@ -10,7 +11,7 @@ use crate::record::{PutEvent, PutRecord};
 use crate::transport::put::{Puts, streams};
 
 /// Something that happened to a packet of a stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Note {
     /// Slot of the stream, outgoing or incoming as the event is the initiator's or the target's.
     pub(super) slot: u32,

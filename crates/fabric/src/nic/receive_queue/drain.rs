@@ -4,6 +4,7 @@
 //! which its work is done; what that picosecond could have done beyond it is done to the next packet, if that was there
 //! already. So N packets take the time of all their bytes, rounded up once.
 use super::schedule::Schedule;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Work of a byte.
 const PER_BYTE: u128 = 8_000_000_000_000;
@@ -11,7 +12,7 @@ const PER_BYTE: u128 = 8_000_000_000_000;
 const CHANGES: u32 = 4096;
 
 /// What is known about the packet that is being drained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Outlook {
     /// It is gone at this time.
     Done(u64),
@@ -22,7 +23,7 @@ pub(crate) enum Outlook {
 }
 
 /// The drain of one receive queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Drain {
     /// As far as the packet being drained needs it.
     schedule: Schedule,

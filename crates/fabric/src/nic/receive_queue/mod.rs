@@ -21,6 +21,7 @@ pub(crate) use self::truth::DRAIN;
 
 use backwater_control::flow_control::Threshold;
 use backwater_units::Bytes;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ingress::Memory;
 use crate::link::ports::NIC;
@@ -35,14 +36,14 @@ use sums::Sums;
 use truth::Truth;
 
 /// What one class has in the receive queue.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 struct Share {
     bytes: u64,
     peak: u64,
 }
 
 /// The receive queue of a slow host.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Endpoint {
     queue: Fifo,
     pool: Pool,

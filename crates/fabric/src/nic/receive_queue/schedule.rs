@@ -1,5 +1,6 @@
 //! How fast a host drains its receive queue at which time: pieces of constant rate, known one after the other.
 use backwater_engine::{Stream, stream, uniform};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::LONGEST_RUN;
 use crate::spec::DrainSpec;
@@ -8,7 +9,7 @@ use crate::spec::DrainSpec;
 const INTERVALS: u64 = 0xd7a1;
 
 /// The piece at hand, and what comes after it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Schedule {
     /// Bit/s.
     pub(super) rate: u64,
@@ -17,7 +18,7 @@ pub(crate) struct Schedule {
     rest: Rest,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 enum Rest {
     Nothing,
     OnOff(OnOff),
@@ -25,7 +26,7 @@ enum Rest {
     Trace(Vec<(u64, u64)>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct OnOff {
     high: bool,
     /// (bit/s, picoseconds or their mean), low and high.

@@ -1,6 +1,7 @@
 //! What a receive queue did, summed up over sampling periods.
 use backwater_engine::Post;
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -8,7 +9,7 @@ use crate::packet::Packet;
 use crate::record::EndpointRecord;
 
 /// The open period of one host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Sums {
     period: u64,
     start: u64,

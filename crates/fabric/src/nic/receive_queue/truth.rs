@@ -2,6 +2,7 @@
 //! PAUSEs, or its lack of credits, hold back is held back by the drain, and chains of holds end there.
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::Endpoint;
 use crate::ctx::Ctx;
@@ -16,7 +17,7 @@ use crate::world::World;
 pub(crate) const DRAIN: u16 = NIC + 1;
 
 /// What a slow host keeps to record the ground truth: by class, the flows that are drained while more than K stays.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Truth {
     crowds: [Crowd; 8],
 }

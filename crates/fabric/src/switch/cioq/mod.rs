@@ -33,6 +33,7 @@ use backwater_control::detector::Detector;
 use backwater_control::flow_control::Bands;
 use backwater_engine::Post;
 use backwater_topology::Network;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::gates::Scope;
@@ -49,7 +50,7 @@ use crate::world::{Classes, World};
 pub(crate) const NOWHERE: u16 = u16::MAX;
 
 /// [`Settings`] by class.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Limits {
     speedup_percent: u64,
     ingress: u32,
@@ -85,7 +86,7 @@ impl Limits {
 }
 
 /// An ingress queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct IngressQueue {
     fifo: Fifo,
     /// The egress port of its first packet.
@@ -93,7 +94,7 @@ pub(crate) struct IngressQueue {
 }
 
 /// An ingress port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Input {
     /// The packet on its way across the crossbar, and to which port; meaningless while not `busy`.
     moving: Packet,
@@ -110,7 +111,7 @@ pub(crate) struct Input {
 }
 
 /// An egress port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Output {
     /// Bytes on their way to it, by class.
     coming: [u32; 8],
@@ -125,7 +126,7 @@ pub(crate) struct Output {
 }
 
 /// The state of such a switch beside its egress queues.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Cioq {
     /// `lines[port * classes + class]`
     lines: Vec<IngressQueue>,

@@ -6,8 +6,11 @@
 //! UGAL-L compares what its own ports hold. UGAL-G compares what the global ports of its group hold: an idealisation, as no switch knows
 //! that. Here it is told over the links of the group by frames that take no time on the wire, so that it is known one link delay late. Nothing
 //! else of it crosses between nodes, and threads cannot change it.
+use std::io;
+
 use backwater_engine::{Post, mix};
 use backwater_topology::Groups;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
@@ -45,6 +48,16 @@ impl Detours {
         };
         let (heard, told) = (vec![Vec::new(); locals], Vec::new());
         Self { rule, groups, own: groups.of_switch(node), heard, told, armed: false }
+    }
+
+    pub(super) fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let Self { rule: _, groups: _, own: _, heard, told, armed } = self;
+        (heard, told, armed).serialize(out)
+    }
+
+    pub(super) fn load(&mut self, from: &mut &[u8]) -> io::Result<()> {
+        (self.heard, self.told, self.armed) = BorshDeserialize::deserialize(from)?;
+        Ok(())
     }
 
     /// The third group that a packet might go through from the switch of its source; none if its destination is in this group.

@@ -1,22 +1,38 @@
 //! Forwarding where links fail: ways that change, groups without the ports that are known to be down, and switches whose packets are
 //! asked for one by one, since there may be no way for them.
 use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 use backwater_topology::{Cell, Routes};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::switch::forwarding::{Choice, Forwarding};
 
 /// The ways of a switch that have changed in the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(super) struct Ways {
     /// By destination host.
+    #[borsh(serialize_with = "save_cells", deserialize_with = "load_cells")]
     cells: Vec<Cell>,
     groups: Vec<Box<[u16]>>,
     /// How many cells name each group. One that none names makes room for the next.
     named: Vec<u32>,
+}
+
+/// Each as its port or its group.
+fn save_cells<W: Write>(cells: &[Cell], out: &mut W) -> io::Result<()> {
+    let cells: Vec<Result<u16, u16>> =
+        cells.iter().map(|cell| cell.port().ok_or_else(|| cell.group() as u16)).collect();
+    cells.serialize(out)
+}
+
+fn load_cells<R: Read>(from: &mut R) -> io::Result<Vec<Cell>> {
+    let cells = Vec::<Result<u16, u16>>::deserialize_reader(from)?;
+    let cell = |cell: Result<u16, u16>| cell.map_or_else(Cell::of_group, Cell::direct);
+    Ok(cells.into_iter().map(cell).collect())
 }
 
 impl Ways {

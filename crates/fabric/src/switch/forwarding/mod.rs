@@ -4,9 +4,11 @@ pub(crate) mod detour;
 pub(crate) mod ecmp;
 pub(crate) mod spread;
 
+use std::io;
 use std::sync::Arc;
 
 use backwater_topology::{Cell, Near, Routes};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::Ports;
 use crate::packet::Packet;
@@ -94,6 +96,35 @@ impl Forwarding {
         if let Choice::Spread(spread) = &mut self.all.choice {
             spread.hash_by(path_keys, hashes);
         }
+    }
+
+    /// Writes what has changed since the run began.
+    pub(crate) fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let All { node: _, routes, ways, groups, choice, aside } = &*self.all;
+        let others = (!Arc::ptr_eq(groups, routes.groups())).then_some(&**groups);
+        (ways, others, aside).serialize(out)?;
+        match choice {
+            Choice::Number => Ok(()),
+            Choice::Spread(spread) => spread.save(out),
+            Choice::Around(detours) => detours.save(out),
+        }
+    }
+
+    /// Takes what [`Self::save`] has written of the same switch.
+    pub(crate) fn load(&mut self, from: &mut &[u8]) -> io::Result<()> {
+        let all = &mut *self.all;
+        let others: Option<Vec<Box<[u16]>>>;
+        (all.ways, others, all.aside) = BorshDeserialize::deserialize(from)?;
+        if let Some(groups) = others {
+            all.groups = groups.into();
+        }
+        match &mut all.choice {
+            Choice::Number => {}
+            Choice::Spread(spread) => spread.load(from)?,
+            Choice::Around(detours) => detours.load(from)?,
+        }
+        self.lay_out();
+        Ok(())
     }
 
     /// Lays out what the packet path looks at.

@@ -1,8 +1,10 @@
 //! How a switch spreads data over equally short ways, if not by the numbers of flows: see [`Balancing`], and [`crate::SwitchSpec::hashes`].
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use backwater_engine::mix;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::Ports;
 use crate::packet::{Kind, Packet};
@@ -31,6 +33,16 @@ impl Spread {
         hashes: Arc<[[u32; 2]]>,
     ) -> Self {
         Self { balancing, salt, path_keys, hashes, flowlets: BTreeMap::new() }
+    }
+
+    pub(super) fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let Self { balancing: _, salt: _, path_keys: _, hashes: _, flowlets } = self;
+        flowlets.serialize(out)
+    }
+
+    pub(super) fn load(&mut self, from: &mut &[u8]) -> io::Result<()> {
+        self.flowlets = BorshDeserialize::deserialize(from)?;
+        Ok(())
     }
 
     /// There are more flows now.

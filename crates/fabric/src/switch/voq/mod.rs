@@ -38,6 +38,7 @@ use backwater_control::arbitration::{Drr, Head, VlArbiter};
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::Unit;
 use backwater_engine::Post;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
@@ -53,7 +54,7 @@ use crate::switch::voq::queues::Voqs;
 use crate::violation::What;
 use crate::world::{Turns, World};
 
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Voq<O> {
     voqs: Voqs,
     /// Who leaves next.

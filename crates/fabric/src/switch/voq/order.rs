@@ -11,6 +11,7 @@ use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::Fifo;
 use crate::packet::Packet;
 use crate::switch::voq::queues::Voqs;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// A rule by which an egress port chooses. The queues of an egress port and class have the number `at`, and each of them the lane of
 /// where its packets came in.
@@ -97,7 +98,7 @@ pub(crate) trait Order: Clone {
 }
 
 /// The ingress ports in turn. With one lane: in the order of arrival.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct InTurn;
 
 impl Order for InTurn {
@@ -107,7 +108,7 @@ impl Order for InTurn {
 /// The packet that is oldest since its first bit left its NIC.
 ///
 /// A frame tells that instant while it is under way, see [`Ports::inject`]; here it stands beside the packets that wait.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Oldest {
     /// By the slots of the pool.
     injected: Vec<u32>,
@@ -152,7 +153,7 @@ impl Order for Oldest {
 /// The one behind it may leave when that has left completely: a FIFO is read as fast as the link by which its packet leaves.
 ///
 /// The packets stand in queues by egress port, as everywhere, of which only those with the first packet of a FIFO are shown.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct InputFifos {
     /// By lane, which is ingress port · classes + class: the egress queues of its packets, first to last.
     order: Vec<VecDeque<u32>>,

@@ -1,9 +1,10 @@
 //! Queues of a switch by ingress and egress port (virtual output queues), and whose turn it is at each egress port.
 use crate::link::queue::{Fifo, Pool};
 use crate::packet::Packet;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The queues of all egress ports and classes. With one lane per egress port they are plain output queues.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Voqs {
     /// Queues per egress port and class: one for each ingress port, or one for all.
     lanes: usize,

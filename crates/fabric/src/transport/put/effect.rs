@@ -1,12 +1,13 @@
 //! ACKs and NACKs that have come in and take effect when they have been processed.
 use backwater_control::reaction::AckFacts;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::transport::put::{Puts, streams};
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
 /// An ACK or NACK that takes effect at `due`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Effect {
     pub(crate) due: u64,
     pub(crate) slot: u32,

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use backwater_control::notify::put::{Acks, Fairness, Release, Sample, TargetConfig};
 use backwater_control::transport::Target;
 use backwater_units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::PutSpec;
 use crate::transport::put::turns::Turns;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Incoming {
     /// Its number in [`crate::transport::put::streams::Streams`].
     pub(super) number: u32,
@@ -27,7 +28,7 @@ impl Incoming {
 }
 
 /// An accepted PUT that is not acknowledged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Listed {
     slot: u32,
     seq: u32,
@@ -35,7 +36,7 @@ struct Listed {
 }
 
 /// The streams of one kind at one target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Desk {
     pub(super) release: Release,
     /// In the order in which they were accepted.

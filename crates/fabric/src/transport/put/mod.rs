@@ -35,6 +35,7 @@ mod turns;
 use std::collections::VecDeque;
 
 use backwater_units::Rate;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 pub(crate) use offer::What;
 
@@ -48,7 +49,7 @@ use crate::transport::put::turns::Turns;
 use crate::world::World;
 
 /// The PUT streams of one host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Puts {
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,

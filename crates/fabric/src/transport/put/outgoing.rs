@@ -5,13 +5,14 @@ use std::ops::RangeInclusive;
 use backwater_control::reaction::{AckFacts, Controller, Load, Policy};
 use backwater_control::transport::{Acked, Initiator, Next};
 use backwater_units::{Rate, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::PutSpec;
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
 /// A packet that was sent and is kept until it is acknowledged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Kept {
     pub(crate) flow: u32,
     /// When it started to leave, the last time.
@@ -22,7 +23,7 @@ pub(crate) struct Kept {
 }
 
 /// A flow that is being sent, or waits for the ones before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Message {
     /// Slot of its sender.
     pub(super) pair: u32,
@@ -30,7 +31,7 @@ pub(crate) struct Message {
     pub(super) due: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Outgoing {
     /// Its number in [`crate::transport::put::streams::Streams`].
     pub(super) number: u32,

@@ -1,6 +1,7 @@
 //! What the ends of PUT streams at one host do, summed up over sampling periods.
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::Ports;
@@ -8,7 +9,7 @@ use crate::packet::Packet;
 use crate::record::{PutEvent, StreamId, StreamRecord};
 
 /// The open period of one host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Sums {
     start: u64,
     /// Exclusive; `u64::MAX` in the last period that a run can have.

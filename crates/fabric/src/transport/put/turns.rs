@@ -1,9 +1,12 @@
 //! Whose turn it is: the PUT streams of a host that may send a new packet, packet by packet in turn.
+use crate::saved::{load_heap, save_heap};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 /// Where a stream stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Place {
     /// It has nothing to send, or may not.
     Away,
@@ -13,13 +16,14 @@ enum Place {
 }
 
 /// Streams by number. One that is ready may have lost its right to send since: whoever serves it looks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Turns {
     /// By class: (since when, stream).
     ready: Vec<VecDeque<(u64, u32)>>,
     /// Bit per class: a stream is ready.
     lined: u8,
     /// (when, stream, class); out of date if the stream stands elsewhere.
+    #[borsh(serialize_with = "save_heap", deserialize_with = "load_heap")]
     later: BinaryHeap<Reverse<(u64, u32, u8)>>,
     places: Vec<Place>,
 }

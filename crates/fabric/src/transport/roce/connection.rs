@@ -4,8 +4,10 @@
 //! A connection without anything to send is not among the queue pairs that are due.
 use std::collections::VecDeque;
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 /// The messages of one connection that have started and not been sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Connection {
     /// Indices of the host's senders, in the order in which they are sent.
     waiting: VecDeque<u32>,

@@ -1,6 +1,7 @@
 //! What only some senders have, in a place of its own: the others do not pay for it.
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::Bytes;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
@@ -13,7 +14,7 @@ use crate::transport::roce::window::Window;
 use crate::world::World;
 
 /// What only some senders have.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Extras {
     /// If its reaction point wants round-trip times.
     pub(super) segments: Option<Segments>,

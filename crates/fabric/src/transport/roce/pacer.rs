@@ -4,6 +4,7 @@ use backwater_control::reaction::{Controller, Feedback, Load, Reaction, Reaction
 use backwater_engine::{Stream, stream, uniform};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::transport::roce::segments::Next;
 use crate::user::{UserFault, UserPacing};
@@ -12,7 +13,7 @@ use crate::world::World;
 /// Purpose of the random streams of constant-rate sources; entity: flow.
 const JITTER: u64 = 0x1e77;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Pacer {
     /// A reaction point.
     Reaction(Reaction),

@@ -3,6 +3,7 @@ use backwater_control::CodePoint;
 use backwater_control::notify::{AckConfig, AckEcho};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::ranks::frame::{self, Message};
 use crate::app::ranks::outgoing::Outgoing;
@@ -32,7 +33,7 @@ pub(crate) enum After {
 }
 
 /// The sending half.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Sender {
     pub(super) flow: u32,
     class: u8,
@@ -448,7 +449,7 @@ impl Sender {
 }
 
 /// The receiving half.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Receiver {
     flow: u32,
     /// Its kind among the world's.

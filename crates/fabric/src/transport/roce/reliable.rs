@@ -10,6 +10,7 @@ use backwater_control::transport::block_list::{Packets, Walker};
 use backwater_control::transport::selective::{self, Requester};
 use backwater_control::transport::{Initiator, Next as Again, ReplayMoves};
 use backwater_traffic::{OWN_CONNECTION, Pacing};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::ranks::frame::Message;
 use crate::observe::recovery::Recovery;
@@ -47,7 +48,7 @@ fn of_nack(seq: u32, oldest: u32) -> (u32, Option<u32>) {
 }
 
 /// One kind of requester.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 enum Kind {
     GoBackN(Initiator),
     Selective(Requester, Box<[u64]>),
@@ -55,7 +56,7 @@ enum Kind {
 }
 
 /// What happened while a message was the oldest of its queue pair.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Losses {
     /// Packets that it sent, each once.
     pub(crate) fresh: u32,
@@ -68,7 +69,7 @@ pub(crate) struct Losses {
 }
 
 /// A message that has begun. The numbers of its packets on the queue pair end at `end`; those that its sender gives them are less by `base`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Begun {
     pub(crate) base: u32,
     pub(crate) end: u32,
@@ -78,7 +79,7 @@ pub(crate) struct Begun {
 }
 
 /// What only such a queue pair has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Reliable {
     kind: Kind,
     /// Of a connection: those that have begun and are not acknowledged, the oldest first.

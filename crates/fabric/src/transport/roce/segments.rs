@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use backwater_units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::SegmentSpec;
 
 /// The segments of one flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Segments {
     spec: SegmentSpec,
     /// Packets, bytes and time on the wire of the current segment so far, and when it began.

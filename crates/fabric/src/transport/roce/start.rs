@@ -1,11 +1,12 @@
 //! The first bytes of a queue pair that was idle: they leave at a rate of their own, until the NIC's reads from the memory of its host keep
 //! up with the link.
 use backwater_units::{Bytes, Rate};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::NicCosts;
 
 /// What is left of them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Start {
     bytes: Bytes,
     rate: Rate,

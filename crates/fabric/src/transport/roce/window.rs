@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS};
 use backwater_traffic::Flow;
 use backwater_units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::telemetry;
 use crate::packet::Packet;
@@ -16,7 +17,7 @@ use crate::world::World;
 const DONE: u64 = u64::MAX;
 
 /// The packets under way of one flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Window {
     /// Bytes of a full packet on the wire, or of its payload: what windows count each packet as.
     packet: u64,
@@ -38,7 +39,7 @@ pub(crate) struct Window {
 }
 
 /// Telemetry of one packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Telemetry {
     count: usize,
     hops: [IntHop; MAX_HOPS],

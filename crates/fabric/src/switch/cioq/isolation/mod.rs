@@ -28,13 +28,14 @@ mod queues;
 
 use backwater_control::isolation::{Cft, CimState, Isolation, Key, KeyKind, Slot};
 use backwater_topology::Network;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::packet::Packet;
 use crate::spec::IsolationSpec;
 use crate::world::{Classes, World};
 
 /// The classes that isolation knows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Lanes {
     /// That of the NFQ, which is watched.
     pub(crate) monitored: u8,
@@ -43,7 +44,7 @@ pub(crate) struct Lanes {
 }
 
 /// Isolation as all nodes apply it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Rules {
     algorithm: Isolation,
     slots: Option<u32>,
@@ -91,7 +92,7 @@ impl World {
 }
 
 /// The table of a switch and what goes with each entry.
-#[derive(Clone)]
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct CongestedFlows {
     pub(super) rules: Rules,
     pub(super) cft: Cft,

@@ -1,0 +1,114 @@
+//! The state of a run that stands, as bytes.
+use std::io::{Error, ErrorKind, Result};
+
+use backwater_traffic::Flow;
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::app::jobs::JobsHere;
+use crate::app::ranks::Ranks;
+use crate::app::steps::Steps;
+use crate::link::credits::Credits;
+use crate::link::egress::Egress;
+use crate::link::failures::FaultState;
+use crate::link::ingress::Memory;
+use crate::link::ports::Ports;
+use crate::log::Records;
+use crate::nic::host::Host;
+use crate::nic::pft::Throttle;
+use crate::nic::receive_queue::Endpoint;
+use crate::nic::reliable::Responders;
+use crate::nic::reorder::Reorder;
+use crate::nic::requests::Requests;
+use crate::observe::roots::Roots;
+use crate::packet::Packet;
+use crate::simulation::{Completions, Course, Simulation};
+use crate::switch::Switch;
+use crate::switch::cioq::Cioq;
+use crate::switch::cioq::isolation::CongestedFlows;
+use crate::switch::two_pools::Pooled;
+use crate::switch::voq::Voq;
+use crate::switch::voq::order::{InTurn, InputFifos, Oldest};
+use crate::transport::put::Puts;
+use crate::transport::roce::extras::Extras;
+use crate::transport::roce::pacer::Pacer;
+use crate::transport::roce::queue_pair::{Receiver, Sender};
+
+impl Simulation {
+    /// Writes the state of a run that stands between two steps: what does not follow from its [`crate::Spec`]. The number of threads is
+    /// no part of it.
+    ///
+    /// # Errors
+    /// If state has no form; the reference engine has none.
+    pub fn save(&mut self, course: &Course, completions: &Completions, out: &mut Vec<u8>) -> Result<()> {
+        let world = &self.world;
+        self.injected().serialize(out)?;
+        world.repeated.all().serialize(out)?;
+        (course, completions).serialize(out)?;
+        self.engine.save(out)
+    }
+
+    /// Goes on from what [`Self::save`] has written of a simulation of the same [`crate::Spec`], on any number of threads. This one is as
+    /// it was built.
+    ///
+    /// # Errors
+    /// If it was another one; then this one is of no use any more.
+    pub fn load(&mut self, from: &mut &[u8]) -> Result<(Course, Completions)> {
+        let injected = Vec::<Flow>::deserialize(from)?;
+        let hosts = self.network.hosts().len() as u32;
+        if injected.iter().any(|flow| flow.src >= hosts || flow.dst >= hosts) {
+            return Err(unlike("it has more hosts"));
+        }
+        let mut anew = self.course(None);
+        self.inject(&mut anew, &injected);
+        if !self.world.repeated.set(&Vec::deserialize(from)?) {
+            return Err(unlike("it has other flows"));
+        }
+        let (course, completions) = BorshDeserialize::deserialize(from)?;
+        self.engine.load(from)?;
+        Ok((course, completions))
+    }
+}
+
+/// The sizes of what state is made of. Builds in which they differ do not understand each other's bytes.
+pub fn form() -> Vec<u32> {
+    macro_rules! sizes {
+        ($($state:ty),* $(,)?) => { vec![$(size_of::<$state>() as u32),*] };
+    }
+    sizes![
+        Course,
+        Records,
+        Flow,
+        Packet,
+        Ports,
+        Egress,
+        Memory,
+        Credits,
+        FaultState,
+        Host,
+        Sender,
+        Receiver,
+        Pacer,
+        Extras,
+        Throttle,
+        Endpoint,
+        Requests,
+        Reorder,
+        Responders,
+        Puts,
+        Ranks,
+        Steps,
+        JobsHere,
+        Switch,
+        Cioq,
+        CongestedFlows,
+        Pooled,
+        Voq<InTurn>,
+        Voq<Oldest>,
+        Voq<InputFifos>,
+        Roots,
+    ]
+}
+
+fn unlike(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, what)
+}

@@ -19,6 +19,11 @@ impl Clock {
         Self { cpu, since: Some((Instant::now(), seconds(cpu))), shown: (0.0, 0.0) }
     }
 
+    /// Another one's time has passed on it before.
+    pub(crate) fn after(&mut self, (wall_s, cpu_s): (f64, f64)) {
+        self.shown = (self.shown.0 + wall_s, self.shown.1 + cpu_s);
+    }
+
     /// Stops it. What passes then does not count.
     pub(crate) fn stop(&mut self) {
         self.shown = (self.wall_s(), self.cpu_s());

@@ -8,6 +8,7 @@
 //!
 //! A whole program is `examples/run.rs`. The Python package and the command `backwater` are built on the same calls.
 pub mod calculators;
+mod checkpoint;
 mod clock;
 mod collectives;
 mod error;
@@ -28,6 +29,7 @@ pub use backwater_codes::{Code, Explained, Kind, Remark};
 pub use backwater_engine::{Alone, Processes};
 pub use backwater_fabric::{Completion, Look, Looks, PortLook};
 pub use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+pub use checkpoint::{Checkpoint, FORMAT};
 pub use error::Error;
 pub use estimate::{estimate, outline};
 pub use functions::UserFunctions;

@@ -1,4 +1,5 @@
 //! One run: a scenario that is checked, then simulated, then written.
+use crate::checkpoint::{Checkpoint, Files};
 use crate::clock::Clock;
 use crate::collectives::Collectives;
 use crate::error::Error;
@@ -50,6 +51,7 @@ pub struct Run {
     functions: UserFunctions,
     processes: Arc<dyn Processes>,
     program: u64,
+    from: Option<Arc<Checkpoint>>,
 }
 
 /// How a run is seen and ended from another thread.
@@ -89,8 +91,9 @@ impl Run {
         let collectives = Collectives::new(scenario.settings(), scenario.flows());
         let plan = tables::plan(&scenario, scenario.flows().len() as u64, &collectives)?;
         let functions = UserFunctions::default();
-        let (command, processes) = (String::new(), Arc::new(Alone));
-        Ok(Self { scenario, collectives, plan, folder: None, command, functions, processes, program: 0 })
+        let (folder, command, from) = (None, String::new(), None);
+        let (processes, program) = (Arc::new(Alone), 0);
+        Ok(Self { scenario, collectives, plan, folder, command, functions, processes, program, from })
     }
 
     /// Writes tables and `run.json` into this folder, which is made if it is not there.
@@ -116,6 +119,13 @@ impl Run {
     #[must_use]
     pub fn among(self, processes: Arc<dyn Processes>, program: u64) -> Self {
         Self { processes, program, ..self }
+    }
+
+    /// Goes on from where a run stood that was saved: one of the same scenario ([`Checkpoint::scenario`]), but for values that its state
+    /// can follow. Without a command of its own it has that of the other.
+    #[must_use]
+    pub fn from(self, checkpoint: impl Into<Arc<Checkpoint>>) -> Self {
+        Self { from: Some(checkpoint.into()), ..self }
     }
 
     /// The scenario, checked.
@@ -144,9 +154,17 @@ impl Run {
     /// # Errors
     /// As [`Self::start`].
     pub fn watched(self, watch: Arc<Watch>, ready: impl FnOnce(Ahead)) -> Result<SteppedRun, Error> {
-        let Self { scenario, collectives, plan, folder, command, functions, processes, program } = self;
+        let Self { scenario, collectives, plan, folder, mut command, functions, processes, program, from } =
+            self;
         processes::agree(&*processes, &scenario, program)?;
         let folder = folder.filter(|_| processes.rank() == 0);
+        let files = Files::of(&scenario)?;
+        if let Some(checkpoint) = &from {
+            checkpoint.fits(&scenario, &files)?;
+            if command.is_empty() {
+                checkpoint.command().clone_into(&mut command);
+            }
+        }
         let (until, threads) = (scenario.until(), on_cores(scenario.threads()));
         let is_profiled = scenario.settings().run.profiled;
         if is_profiled && processes.count() > 1 {
@@ -206,8 +224,13 @@ impl Run {
             threads,
             completions,
             gate,
+            files,
         };
-        Ok(SteppedRun::new(watch, Box::new(stands)))
+        let run = SteppedRun::new(watch, Box::new(stands));
+        match from {
+            None => Ok(run),
+            Some(checkpoint) => run.from(&checkpoint, until),
+        }
     }
 }
 

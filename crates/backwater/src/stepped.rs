@@ -1,4 +1,5 @@
 //! A run that is stepped: it stands still between two steps, and nothing comes of that.
+use crate::checkpoint::{self, Checkpoint, Files, Head};
 use crate::clock::Clock;
 use crate::collectives::Collectives;
 use crate::error::Error;
@@ -11,11 +12,14 @@ use backwater_codes::{Code, Remark};
 use backwater_fabric::{Completion, Completions, Control, Course, End, Records, Simulation, Violation};
 use backwater_probe::columns::JobMessageRecord;
 use backwater_probe::{NameError, Names, Plan, Scribe, SinkError, Summary, Summing, TableId, ThrottleSums};
-use backwater_units::Time;
+use backwater_units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde_json::{Map, Value};
+use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A run that stands between two steps. Whoever lets go of it before it is finished leaves partial results, as of a run that was
 /// interrupted.
@@ -56,6 +60,10 @@ pub struct SteppedRun {
     is_over: bool,
 }
 
+/// Of simulated time, between two looks at the clock.
+const LEAST_STEP: Span = Span::from_us(1);
+const MOST_STEP: Span = Span::from_ms(1_000);
+
 /// What a run needs until its results are written.
 pub(crate) struct Standing {
     pub(crate) simulation: Simulation,
@@ -73,6 +81,20 @@ pub(crate) struct Standing {
     pub(crate) threads: usize,
     pub(crate) completions: Completions,
     pub(crate) gate: Gate,
+    pub(crate) files: Files,
+}
+
+/// What a checkpoint keeps of what stands around a simulation.
+#[derive(BorshSerialize, BorshDeserialize)]
+struct Around {
+    now: u64,
+    is_over: bool,
+    wall_s: f64,
+    cpu_s: f64,
+    throttles: Option<ThrottleSums>,
+    /// Traffic entries of the flows that were injected.
+    injected: Vec<u16>,
+    has_tables: bool,
 }
 
 impl SteppedRun {
@@ -108,6 +130,34 @@ impl SteppedRun {
             self.stands = None;
         }
         stepped
+    }
+
+    /// Saves it where it stands. [`Checkpoint::read`] reads the file, and a run that goes on [from](crate::Run::from) it has the outcome that this
+    /// one will have, on any number of threads. A file of that name is replaced as a whole.
+    ///
+    /// # Errors
+    /// If the run is finished or has failed, or the file cannot be written; then the run goes on as if nothing had been.
+    pub fn save(&mut self, path: &Path) -> Result<(), Error> {
+        let (now, is_over) = (self.now, self.is_over);
+        self.stands()?.save(path, now, is_over)
+    }
+
+    /// Goes on from what was saved.
+    pub(crate) fn from(mut self, checkpoint: &Checkpoint, until: Option<Time>) -> Result<Self, Error> {
+        let stands = self.stands.as_mut().expect("it has just been made");
+        let around = stands.load(checkpoint)?;
+        (self.now, self.is_over) = (Time::from_ps(around.now), around.is_over);
+        if until.is_some_and(|until| until < self.now) {
+            let until = until.unwrap_or_default();
+            return Err(Error::Input(format!(
+                "error: run.until = {until} has passed, the run has come to {}\n  allowed: {} or later\n  help: raise run.until, or leave \
+                 it as it is",
+                self.now, self.now
+            )));
+        }
+        stands.course.go_on(until);
+        self.is_over = stands.course.end().is_some();
+        Ok(self)
     }
 
     /// How far it has come: nothing at this instant or after it has happened. What is injected starts here or later.
@@ -173,6 +223,37 @@ impl SteppedRun {
         self.stop()
     }
 
+    /// The same, and saves it at once and whenever so much time of the wall clock has passed: who is killed goes on from the file. A run that
+    /// is complete removes it.
+    ///
+    /// # Errors
+    /// As [`crate::Run::start`] and [`Self::save`].
+    pub fn finish_saving(mut self, path: &Path, every: Duration) -> Result<Results, Error> {
+        // The clock is looked at after steps of about so much.
+        let turn = (every / 16).clamp(Duration::from_millis(1), Duration::from_secs(1));
+        let (mut saved, mut step) = (Instant::now(), LEAST_STEP);
+        self.save(path)?;
+        while !self.is_over {
+            let begun = Instant::now();
+            self.step(self.now + step)?;
+            let took = begun.elapsed();
+            if took < turn / 2 {
+                step = (step + step).min(MOST_STEP);
+            } else if took > turn {
+                step = (step / 2).max(LEAST_STEP);
+            }
+            if !self.is_over && saved.elapsed() >= every {
+                self.save(path)?;
+                saved = Instant::now();
+            }
+        }
+        let results = self.finish()?;
+        if results.is_complete() {
+            checkpoint::remove(path)?;
+        }
+        Ok(results)
+    }
+
     /// Ends it where it stands, and writes what it has: partial results, unless it is over.
     ///
     /// # Errors
@@ -212,6 +293,59 @@ impl Standing {
         writing(simulation, sink.as_mut(), throttles.as_mut(), |simulation, take| {
             simulation.step(course, until, &control, take).map(drop)
         })
+    }
+
+    fn save(&mut self, path: &Path, now: Time, is_over: bool) -> Result<(), Error> {
+        let mut state = Vec::new();
+        let around = Around {
+            now: now.as_ps(),
+            is_over,
+            wall_s: self.clock.wall_s(),
+            cpu_s: self.clock.cpu_s(),
+            throttles: self.throttles.clone(),
+            injected: self.simulation.injected().iter().map(|flow| flow.group).collect(),
+            has_tables: self.sink.is_some(),
+        };
+        around.serialize(&mut state).map_err(Error::bug)?;
+        self.simulation.save(&self.course, &self.completions, &mut state).map_err(|error| {
+            if error.kind() == io::ErrorKind::Unsupported {
+                return Error::Input(format!(
+                    "error: {error}\n  help: run it in one process, on several threads"
+                ));
+            }
+            Error::bug(error)
+        })?;
+        if let Some(sink) = &mut self.sink {
+            sink.save(&mut state)?;
+        }
+        checkpoint::write(path, &Head::new(&self.facts, &self.files, now), &state)
+    }
+
+    fn load(&mut self, checkpoint: &Checkpoint) -> Result<Around, Error> {
+        let broken = |error| checkpoint.broken(error);
+        let from = &mut checkpoint.state();
+        let around = Around::deserialize(from).map_err(broken)?;
+        for entry in &around.injected {
+            self.names.add_flow(*entry).map_err(|error| checkpoint.broken(error))?;
+            if let Some(sink) = &mut self.sink {
+                sink.add_flow(*entry).map_err(|error| checkpoint.broken(error))?;
+            }
+        }
+        (self.course, self.completions) = self.simulation.load(from).map_err(broken)?;
+        self.clock.after((around.wall_s, around.cpu_s));
+        self.throttles.clone_from(&around.throttles);
+        match &mut self.sink {
+            Some(sink) if around.has_tables => sink.load(from)?,
+            Some(_) => {
+                return Err(Error::Input(
+                    "error: the run was saved without tables, as it had no folder for results\n  help: go on without a folder, or run the \
+                     scenario anew"
+                        .to_owned(),
+                ));
+            }
+            None => {}
+        }
+        Ok(around)
     }
 
     fn inject(&mut self, now: Time, injected: &[Injection]) -> Result<Range<u32>, Error> {

@@ -98,6 +98,33 @@ struct bw_run *bw_run_begin(const char *file,
                             size_t why_size);
 
 /*
+ Makes a run ready that stands where one stood that was saved in file. set are texts such as "run.until=2ms": values that
+ its state can follow. folder is where results go, those from before with them; NULL: nothing is written. NULL if it cannot go on; then
+ why says what is wrong.
+
+ # Safety
+ As of bw_run_begin; set stands for overrides.
+ */
+struct bw_run *bw_run_resume(const char *file,
+                             const char *const *set,
+                             size_t count,
+                             const char *folder,
+                             char *why,
+                             size_t why_size);
+
+/*
+ Saves the run where it stands, into file, which is replaced as a whole; it goes on as if nothing had been. false: flows that have
+ ended were not handed out by bw_run_completions, or why says what went wrong.
+
+ # Safety
+ run is of bw_run_begin or bw_run_resume; file is a text that ends with NUL; why is NULL or points to why_size bytes.
+ */
+bool bw_run_save(struct bw_run *run,
+                 const char *file,
+                 char *why,
+                 size_t why_size);
+
+/*
  Runs to until_ps, and stands there though all flows may be done before; or to the end that the scenario says, if that comes
  first. UINT64_MAX: until all flows are done. false: until_ps has passed, or the run is lost; why
  says what happened.

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "a C interface is made of pointers")]
 #![allow(clippy::doc_markdown, reason = "the comments are those of the C header, which has no markup")]
 
-use backwater::{Completion, Error, Injection, Results, Run, Scenario, SteppedRun, Which};
+use backwater::{Checkpoint, Completion, Error, Injection, Results, Run, Scenario, SteppedRun, Which};
 use backwater_units::{Bytes, Time};
 use core::ffi::{CStr, c_char};
 use std::collections::VecDeque;
@@ -72,14 +72,56 @@ pub unsafe extern "C" fn bw_run_begin(
 ) -> *mut bw_run {
     // SAFETY: the caller's promise.
     let begun = unsafe { begin(file, overrides, count, folder) };
-    match begun {
-        Ok(stepped) => Box::into_raw(Box::new(bw_run { stepped, ended: VecDeque::new() })),
-        Err(message) => {
-            // SAFETY: the caller's promise.
-            unsafe { write_text(&message, why, why_size) };
-            core::ptr::null_mut()
-        }
-    }
+    // SAFETY: the caller's promise.
+    unsafe { handed_over(begun, why, why_size) }
+}
+
+/// Makes a run ready that stands where one stood that was saved in file. set are texts such as "run.until=2ms": values that
+/// its state can follow. folder is where results go, those from before with them; NULL: nothing is written. NULL if it cannot go on; then
+/// why says what is wrong.
+///
+/// # Safety
+/// As of bw_run_begin; set stands for overrides.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bw_run_resume(
+    file: *const c_char,
+    set: *const *const c_char,
+    count: usize,
+    folder: *const c_char,
+    why: *mut c_char,
+    why_size: usize,
+) -> *mut bw_run {
+    // SAFETY: the caller's promise.
+    let stands = unsafe { resume(file, set, count, folder) };
+    // SAFETY: the caller's promise.
+    unsafe { handed_over(stands, why, why_size) }
+}
+
+/// Saves the run where it stands, into file, which is replaced as a whole; it goes on as if nothing had been. false: flows that have
+/// ended were not handed out by bw_run_completions, or why says what went wrong.
+///
+/// # Safety
+/// run is of bw_run_begin or bw_run_resume; file is a text that ends with NUL; why is NULL or points to why_size bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bw_run_save(
+    run: *mut bw_run,
+    file: *const c_char,
+    why: *mut c_char,
+    why_size: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    let run = unsafe { &mut *run };
+    // SAFETY: the caller's promise.
+    let file = unsafe { text(file, "file") }.map_err(Error::Input);
+    let saved = file.and_then(|file| match run.ended.len() {
+        0 => run.stepped.save(Path::new(file)),
+        left => Err(Error::Input(format!(
+            "error: bw_run_save: {left} flows that have ended were not handed out\n  help: call bw_run_completions until it returns less \
+             than there is room for"
+        ))),
+    });
+    // SAFETY: the caller's promise.
+    unsafe { refuse(saved, why, why_size) }.is_some()
 }
 
 /// Runs to until_ps, and stands there though all flows may be done before; or to the end that the scenario says, if that comes
@@ -258,30 +300,70 @@ unsafe fn begin(
     folder: *const c_char,
 ) -> Result<SteppedRun, String> {
     // SAFETY: the caller's promise.
-    let file = unsafe { text(file, "file") }?;
-    let overrides: Vec<String> = (0..count)
-        // SAFETY: the caller's promise.
-        .map(|number| unsafe { text(*overrides.add(number), "an override") }.map(str::to_owned))
-        .collect::<Result<_, _>>()?;
+    let (file, overrides) = unsafe { (text(file, "file")?, texts(overrides, count)?) };
     let scenario = Scenario::load(Path::new(file), &overrides).map_err(|error| error.to_string())?;
     let run = Run::new(scenario).map_err(|error| error.to_string())?;
-    let run = if folder.is_null() {
-        run
-    } else {
-        // SAFETY: the caller's promise.
-        run.in_folder(unsafe { text(folder, "folder") }?)
-    };
-    run.begin().map_err(|error| error.to_string())
+    // SAFETY: the caller's promise.
+    unsafe { into_folder(run, folder) }?.begin().map_err(|error| error.to_string())
+}
+
+/// # Safety
+/// As of [`bw_run_resume`].
+unsafe fn resume(
+    file: *const c_char,
+    set: *const *const c_char,
+    count: usize,
+    folder: *const c_char,
+) -> Result<SteppedRun, String> {
+    // SAFETY: the caller's promise.
+    let (file, set) = unsafe { (text(file, "file")?, texts(set, count)?) };
+    let checkpoint = Checkpoint::read(Path::new(file)).map_err(|error| error.to_string())?;
+    let scenario = checkpoint.scenario(&set).map_err(|error| error.to_string())?;
+    let run = Run::new(scenario).map_err(|error| error.to_string())?.from(checkpoint);
+    // SAFETY: the caller's promise.
+    unsafe { into_folder(run, folder) }?.begin().map_err(|error| error.to_string())
+}
+
+/// # Safety
+/// `folder` is NULL or a text that ends with NUL.
+unsafe fn into_folder(run: Run, folder: *const c_char) -> Result<Run, String> {
+    if folder.is_null() {
+        return Ok(run);
+    }
+    // SAFETY: the caller's promise.
+    Ok(run.in_folder(unsafe { text(folder, "folder") }?))
+}
+
+/// # Safety
+/// `of[0]` to `of[count - 1]` are NULL or texts that end with NUL.
+unsafe fn texts(of: *const *const c_char, count: usize) -> Result<Vec<String>, String> {
+    // SAFETY: the caller's promise.
+    (0..count).map(|number| unsafe { text(*of.add(number), "an override") }.map(str::to_owned)).collect()
+}
+
+/// The run for C, or NULL, and the reason in `why`.
+///
+/// # Safety
+/// `why` is NULL or points to `why_size` bytes.
+unsafe fn handed_over(made: Result<SteppedRun, String>, why: *mut c_char, why_size: usize) -> *mut bw_run {
+    match made {
+        Ok(stepped) => Box::into_raw(Box::new(bw_run { stepped, ended: VecDeque::new() })),
+        Err(message) => {
+            // SAFETY: the caller's promise.
+            unsafe { write_text(&message, why, why_size) };
+            core::ptr::null_mut()
+        }
+    }
 }
 
 /// # Safety
 /// `of` is NULL or a text that ends with NUL.
 unsafe fn text<'a>(of: *const c_char, what: &str) -> Result<&'a str, String> {
     if of.is_null() {
-        return Err(format!("error: bw_run_begin: {what} is NULL"));
+        return Err(format!("error: {what} is NULL"));
     }
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(of) }.to_str().map_err(|_| format!("error: bw_run_begin: {what} is no UTF-8"))
+    unsafe { CStr::from_ptr(of) }.to_str().map_err(|_| format!("error: {what} is no UTF-8"))
 }
 
 /// What was done, or `None`, and the reason in `why`.

@@ -77,6 +77,60 @@ impl Scribe {
         }
     }
 
+    /// As [`Sink::save`], with all rows that were handed over.
+    ///
+    /// # Errors
+    /// As [`Sink::save`]; of a thread what it met before.
+    pub fn save(&mut self, out: &mut Vec<u8>) -> Result<(), SinkError> {
+        if let State::Here(sink) = &mut self.state {
+            return sink.save(out);
+        }
+        let mut saved = self.asked(|sink| {
+            let mut saved = Vec::new();
+            sink.save(&mut saved).map(|()| saved)
+        })?;
+        out.append(&mut saved);
+        Ok(())
+    }
+
+    /// As [`Sink::load`].
+    ///
+    /// # Errors
+    /// As [`Sink::load`].
+    pub fn load(&mut self, from: &mut &[u8]) -> Result<(), SinkError> {
+        if let State::Here(sink) = &mut self.state {
+            return sink.load(from);
+        }
+        let bytes = from.to_vec();
+        let left = self.asked(move |sink| {
+            let mut rest = &bytes[..];
+            sink.load(&mut rest).map(|()| rest.len())
+        })?;
+        *from = &from[from.len() - left..];
+        Ok(())
+    }
+
+    /// What the thread answers, when it has done all that it was given before.
+    fn asked<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Sink) -> Result<T, SinkError> + Send + 'static,
+    ) -> Result<T, SinkError> {
+        let (tell, told) = sync_channel(1);
+        self.order(Box::new(move |sink| {
+            // Who asks waits for it.
+            let _ = tell.send(work(sink)?);
+            Ok(())
+        }))?;
+        if let Ok(answer) = told.recv() {
+            return Ok(answer);
+        }
+        if let State::Away { work, thread } = self.taken() {
+            drop(work);
+            joined(thread)?;
+        }
+        Err(self.given_up())
+    }
+
     /// As [`Sink::finish`].
     ///
     /// # Errors

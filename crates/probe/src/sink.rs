@@ -6,6 +6,7 @@ use crate::plan::{Plan, TablePlan};
 use crate::run_json;
 use crate::table_writer::{AnyWriter, Finished, Part, TableWriter};
 use backwater_codes::Remark;
+use borsh::BorshDeserialize;
 use serde::Serialize;
 use std::any::Any;
 use std::fs::{self, File};
@@ -127,6 +128,41 @@ impl Sink {
         let appended = writer.append(rows, &self.names);
         self.took += started.elapsed();
         appended.inspect_err(|_| self.failed = true)
+    }
+
+    /// Writes how far the tables have come.
+    ///
+    /// # Errors
+    /// [`SinkError::Io`] if what was written cannot be read.
+    pub fn save(&mut self, out: &mut Vec<u8>) -> Result<(), SinkError> {
+        self.check()?;
+        for table in TableId::ALL {
+            let writer = &mut self.writers[table as usize];
+            out.push(u8::from(writer.is_some()));
+            if let Some(writer) = writer {
+                writer.save(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on from what [`Self::save`] has written of tables of the same plan. Nothing was appended to these.
+    ///
+    /// # Errors
+    /// If the plan was another one; [`SinkError::Io`] if the disk refuses.
+    pub fn load(&mut self, from: &mut &[u8]) -> Result<(), SinkError> {
+        for table in TableId::ALL {
+            let was = bool::deserialize(from).map_err(SinkError::io("load", &self.dir))?;
+            match &mut self.writers[table as usize] {
+                Some(writer) if was => writer.load(from)?,
+                None if !was => {}
+                _ => {
+                    let error = io::Error::new(ErrorKind::InvalidData, "it has other tables");
+                    return Err(SinkError::io("load", &self.dir)(error));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Completes every table and gives it its final name. Tables of an earlier run in the folder that this run

@@ -7,14 +7,19 @@ use crate::plan::{FILE_OVERHEAD, TablePlan, bytes_per_row};
 use crate::repeated::Packer;
 use backwater_codes::{Code, Remark};
 use backwater_units::{Bytes, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 use std::any::Any;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +44,10 @@ pub(crate) trait AnyWriter: Any + Send {
     fn is_open(&self) -> bool;
     /// The table takes one more row than was planned.
     fn make_room(&mut self);
+    /// Writes how far the table has come: [`Saved`].
+    fn save(&mut self, out: &mut Vec<u8>) -> Result<(), SinkError>;
+    /// Goes on from what [`Self::save`] has written of the same table. Nothing was appended to this one.
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), SinkError>;
     /// Completes the `.part` file.
     fn finish(self: Box<Self>, names: &Names) -> Result<Finished, SinkError>;
 }
@@ -61,8 +70,19 @@ pub(crate) struct TableWriter<R: Table> {
     lost: Option<Lost>,
 }
 
+/// How far a table has come.
+#[derive(BorshSerialize, BorshDeserialize)]
+struct Saved<R> {
+    /// Its row groups, as a whole file.
+    file: Vec<u8>,
+    batch: Vec<R>,
+    rows: u64,
+    share: u64,
+    lost: Option<Lost>,
+}
+
 /// What the budget cost.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, BorshSerialize, BorshDeserialize)]
 struct Lost {
     rows: u64,
     since: Option<Time>,
@@ -147,6 +167,47 @@ impl<R: Table> TableWriter<R> {
         self.share.saturating_sub(encoded).saturating_sub(end)
     }
 
+    /// The row groups so far, as a whole file.
+    fn so_far(&mut self) -> ParquetResult<Vec<u8>> {
+        self.writer.flush()?;
+        let mut file = Vec::with_capacity(self.writer.bytes_written());
+        File::open(&self.part)?.take(self.writer.bytes_written() as u64).read_to_end(&mut file)?;
+        let schema = Arc::new(self.writer.schema_descr().clone());
+        let facts = FileMetaData::new(
+            WriterVersion::PARQUET_1_0.as_num(),
+            self.rows.cast_signed(),
+            None,
+            None,
+            schema,
+            None,
+        );
+        let metadata = ParquetMetaData::new(facts, self.writer.flushed_row_groups().to_vec());
+        ParquetMetaDataWriter::new(&mut file, &metadata).finish()?;
+        Ok(file)
+    }
+
+    /// Copies the row groups of a file.
+    fn copy(&mut self, file: Vec<u8>) -> ParquetResult<()> {
+        let file = bytes::Bytes::from(file);
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
+        for group in metadata.row_groups() {
+            let mut copy = self.writer.next_row_group()?;
+            for column in group.columns() {
+                let close = ColumnCloseResult {
+                    bytes_written: column.compressed_size() as u64,
+                    rows_written: group.num_rows() as u64,
+                    metadata: column.clone(),
+                    bloom_filter: None,
+                    column_index: None,
+                    offset_index: None,
+                };
+                copy.append_column(&file, close)?;
+            }
+            copy.close()?;
+        }
+        Ok(())
+    }
+
     fn caveat(&self) -> Option<Remark> {
         let Lost { rows, since } = self.lost?;
         let table = R::ID.name();
@@ -169,6 +230,20 @@ impl<R: Table> AnyWriter for TableWriter<R> {
 
     fn make_room(&mut self) {
         self.share += bytes_per_row::<R>();
+    }
+
+    fn save(&mut self, out: &mut Vec<u8>) -> Result<(), SinkError> {
+        let file = self.so_far().map_err(SinkError::parquet(R::ID.name(), &self.part))?;
+        let (batch, rows, share, lost) = (self.batch.clone(), self.rows, self.share, self.lost);
+        let saved = Saved { file, batch, rows, share, lost };
+        saved.serialize(out).map_err(SinkError::io("save", &self.part))
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), SinkError> {
+        let saved = Saved::<R>::deserialize(from).map_err(SinkError::io("load", &self.part))?;
+        self.copy(saved.file).map_err(SinkError::parquet(R::ID.name(), &self.part))?;
+        (self.batch, self.rows, self.share, self.lost) = (saved.batch, saved.rows, saved.share, saved.lost);
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>, names: &Names) -> Result<Finished, SinkError> {

@@ -1,11 +1,12 @@
 //! What the throttles of a run did, all NICs together.
 use backwater_fabric::record::ThrottleRecord;
 use backwater_units::Span;
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Sums over NICs and time, of records as they come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct ThrottleSums {
     /// By node: time in Congested, and time for which packets were held.
     nics: BTreeMap<u32, (Span, Span)>,

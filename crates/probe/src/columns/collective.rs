@@ -2,9 +2,10 @@
 use crate::column::{Take, column};
 use crate::columns::{Column, Table, TableId};
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// An iteration of a collective operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct CollectiveRecord {
     /// Its traffic entry.
     pub group: u16,

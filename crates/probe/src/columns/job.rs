@@ -4,6 +4,7 @@ use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
 use backwater_fabric::record::JobRecord;
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 impl Table for JobRecord {
     const ID: TableId = TableId::JobSteps;
@@ -40,7 +41,7 @@ impl Table for JobRecord {
 }
 
 /// A message of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct JobMessageRecord {
     /// Number of its flow.
     pub flow: u32,

@@ -26,6 +26,7 @@ pub(crate) use totals::{bits_per_second, fct, slowdown};
 
 use crate::column::Column;
 use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 
 /// The tables a run can write.
@@ -313,7 +314,7 @@ macro_rules! with_record {
 pub(crate) use with_record;
 
 /// A record type with a table.
-pub trait Table: Copy + Send + 'static {
+pub trait Table: Copy + Send + BorshSerialize + BorshDeserialize + 'static {
     /// Which table.
     const ID: TableId;
     /// What one row is.

@@ -1,0 +1,299 @@
+//! A run that stands, as one file: what it was made of, its state, and its tables so far.
+//!
+//! ```text
+//!   "BACKWATR" │ format │ bytes │ what it is (Head) │ state of the simulation │ what stands around it │ tables │ checksum
+//! ```
+//! Numbers are little-endian, what is in it is written by [borsh](https://borsh.io), and the checksum is XXH3 of all before it. Whatever
+//! is wrong with a file is found before anything of it is taken.
+use crate::error::Error;
+use backwater_fabric::form;
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+use backwater_units::Time;
+use borsh::{BorshDeserialize, BorshSerialize};
+use serde_json::Value;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+const MAGIC: &[u8; 8] = b"BACKWATR";
+/// Of the frame: what is in it also depends on the version, and on the build ([`form`]).
+pub const FORMAT: u32 = 1;
+const FRONT: usize = MAGIC.len() + size_of::<u32>() + size_of::<u64>();
+const CHECKSUM: usize = size_of::<u64>();
+
+/// What a checkpoint is of.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub(crate) struct Head {
+    version: String,
+    form: Vec<u32>,
+    command: String,
+    text: String,
+    base: String,
+    overrides: Vec<String>,
+    /// All values of the scenario, as JSON.
+    resolved: String,
+    files: Files,
+    now_ps: u64,
+}
+
+/// The files that a scenario names, with the checksums of what is in them.
+#[derive(Clone, Debug, Default, PartialEq, BorshSerialize, BorshDeserialize)]
+pub(crate) struct Files(Vec<(String, u64)>);
+
+impl Files {
+    /// As they are now.
+    pub(crate) fn of(scenario: &ValidScenario) -> Result<Self, Error> {
+        let one = |path: &PathBuf| {
+            let bytes = fs::read(path).map_err(|error| {
+                Error::Input(format!("error: {} cannot be read: {error}", path.display()))
+            })?;
+            Ok((path.display().to_string(), xxh3_64(&bytes)))
+        };
+        Ok(Self(scenario.files().iter().map(one).collect::<Result<_, Error>>()?))
+    }
+}
+
+impl Head {
+    /// Of a run with such facts that stands at `now`.
+    pub(crate) fn new(facts: &serde_json::Map<String, Value>, files: &Files, now: Time) -> Self {
+        let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let overrides = facts.get("overrides").and_then(Value::as_array).into_iter().flatten();
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            form: form(),
+            command: text("command"),
+            text: text("scenario_text"),
+            base: text("base"),
+            overrides: overrides.filter_map(Value::as_str).map(str::to_owned).collect(),
+            resolved: facts.get("scenario").map(Value::to_string).unwrap_or_default(),
+            files: files.clone(),
+            now_ps: now.as_ps(),
+        }
+    }
+}
+
+/// A file that was written by [`crate::SteppedRun::save`], read and found whole.
+pub struct Checkpoint {
+    path: PathBuf,
+    head: Head,
+    bytes: Vec<u8>,
+    /// Where the state begins.
+    state: usize,
+}
+
+impl Checkpoint {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no checkpoint, was cut short or damaged, or comes of another version.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = fs::read(path).map_err(|error| refused(path, format!("cannot be read: {error}")))?;
+        Self::of(path, bytes)
+    }
+
+    /// The same of what is in the file of this name.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn of(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
+        if bytes.get(..MAGIC.len()).is_none_or(|magic| magic != MAGIC) {
+            return Err(refused(path, "is no checkpoint of Backwater"));
+        }
+        let Some(front) = bytes.get(MAGIC.len()..FRONT) else { return Err(cut_short(path)) };
+        let number = |at: &[u8]| at.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let (format, length) = (number(&front[..4]), number(&front[4..]));
+        if format != u64::from(FORMAT) {
+            let what = format!("has format {format}, and this version of Backwater reads {FORMAT}");
+            return Err(refused(path, what));
+        }
+        let whole = (FRONT + CHECKSUM) as u64;
+        if bytes.len() as u64 != length.saturating_add(whole) {
+            return Err(cut_short(path));
+        }
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if xxh3_64(content) != number(checksum) {
+            return Err(refused(path, "is damaged: its checksum is another one"));
+        }
+        let mut rest = &content[FRONT..];
+        let head =
+            Head::deserialize(&mut rest).map_err(|error| refused(path, format!("has no head: {error}")))?;
+        if head.version != env!("CARGO_PKG_VERSION") {
+            let what =
+                format!("comes of version {}, and this is {}", head.version, env!("CARGO_PKG_VERSION"));
+            return Err(refused(path, what));
+        }
+        if head.form != form() {
+            return Err(refused(
+                path,
+                "comes of another build of this version, whose state has another form",
+            ));
+        }
+        let state = content.len() - rest.len();
+        Ok(Self { path: path.to_owned(), head, bytes, state })
+    }
+
+    /// Where the run stands.
+    pub const fn now(&self) -> Time {
+        Time::from_ps(self.head.now_ps)
+    }
+
+    /// The command of the run that was saved.
+    pub fn command(&self) -> &str {
+        &self.head.command
+    }
+
+    /// Its scenario, with other values of some keys (`cc.dcqcn.g=0.01`).
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn scenario(&self, set: &[String]) -> Result<Scenario, ScenarioError> {
+        let overrides = [&self.head.overrides, set].concat();
+        let origin = self.path.display().to_string();
+        Scenario::parse(&self.head.text, &origin, Path::new(&self.head.base), &overrides)
+    }
+
+    /// The text of its scenario, the folder that paths in it count from, and the overrides.
+    pub fn source(&self) -> (&str, &str, &[String]) {
+        (&self.head.text, &self.head.base, &self.head.overrides)
+    }
+
+    /// Whether a run of `scenario` can go on from it.
+    ///
+    /// # Errors
+    /// If a value is another one that state depends on, or a file that the scenario names has changed.
+    pub(crate) fn fits(&self, scenario: &ValidScenario, files: &Files) -> Result<(), Error> {
+        let was: Value = serde_json::from_str(&self.head.resolved).map_err(Error::bug)?;
+        let mut found = None;
+        differences("", &was, &scenario.resolved(), &mut |key, before, after| {
+            if found.is_none() && !follows(key) {
+                found = Some(format!("has {key} = {before}, and is to go on with {after}: {}", why_not(key)));
+            }
+        });
+        if let Some(what) = found {
+            return Err(Error::Input(format!(
+                "error: {} {what}\n  allowed: other values of run.until, run.threads, and of the parameters of controllers (cc) and detectors \
+                 (switch.detector)\n  help: leave the key as it is, or run the scenario anew",
+                self.path.display()
+            )));
+        }
+        if self.head.files != *files {
+            let changed = files.0.iter().find(|file| !self.head.files.0.contains(file));
+            let name = changed.map_or("a file", |(name, _)| name.as_str());
+            let what = format!("names a file that has changed since: {name}");
+            return Err(Error::Input(format!(
+                "error: {} {what}\n  help: restore the file, or run the scenario anew",
+                self.path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The state.
+    pub(crate) fn state(&self) -> &[u8] {
+        &self.bytes[self.state..self.bytes.len() - CHECKSUM]
+    }
+
+    /// State that does not belong to the scenario of the same file.
+    pub(crate) fn broken(&self, error: impl Display) -> Error {
+        refused(&self.path, format!("has state that does not fit its scenario: {error}"))
+    }
+}
+
+/// Whether state can follow another value of a key while a run stands.
+fn follows(key: &str) -> bool {
+    let parameters = ["cc.", "switch.detector."].iter().find_map(|table| key.strip_prefix(table));
+    match parameters {
+        // The controller, the detector or a function is another one then: what is remembered is not what it needs.
+        Some(parameter) => parameter != "kind" && !parameter.starts_with("custom"),
+        None => matches!(key, "run.until" | "run.threads"),
+    }
+}
+
+/// Why state cannot follow another value of a key.
+fn why_not(key: &str) -> &'static str {
+    match key.split(['.', '[']).next().unwrap_or_default() {
+        "topology" => "what is queued and under way belongs to this network",
+        "traffic" | "job" => {
+            "flows are under way, and what a flow draws goes by its number: inject others into the run"
+        }
+        "probe" => "the tables that were begun would not go on",
+        "run" => "what was drawn so far was drawn by it",
+        "fault" => "nodes know their timetable from the beginning",
+        "cc" => "what flows remember is not what another controller needs",
+        "host" => "queue pairs and NICs have state of their kind",
+        _ => "queues, gates and accounts have state of their kind",
+    }
+}
+
+/// Tells of each value that differs, in the order of the keys.
+fn differences(at: &str, one: &Value, other: &Value, found: &mut impl FnMut(&str, &Value, &Value)) {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for key in keys {
+                let place = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                let [a, b] = [one, other].map(|table| table.get(key).unwrap_or(&Value::Null));
+                differences(&place, a, b, found);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (number, (a, b)) in one.iter().zip(other).enumerate() {
+                differences(&format!("{at}[{number}]"), a, b, found);
+            }
+        }
+        _ if one == other => {}
+        _ => found(at, one, other),
+    }
+}
+
+/// Writes a file as a whole or not at all: beside its place, then into it.
+pub(crate) fn write(path: &Path, head: &Head, state: &[u8]) -> Result<(), Error> {
+    let mut content = borsh::to_vec(head).map_err(Error::bug)?;
+    let length = (content.len() + state.len()) as u64;
+    let mut bytes = Vec::with_capacity(FRONT + content.len() + state.len() + CHECKSUM);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&FORMAT.to_le_bytes());
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.append(&mut content);
+    bytes.extend_from_slice(state);
+    let checksum = xxh3_64(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let put = || -> io::Result<()> {
+        let mut file = File::create(&beside)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    put().map_err(|error| {
+        // Best effort: what is told is why it could not be written.
+        let _ = fs::remove_file(&beside);
+        Error::Output(format!("error: the checkpoint {} cannot be written: {error}", path.display()))
+    })
+}
+
+/// Removes a file that nobody needs any more.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let message = format!("error: the checkpoint {} cannot be removed: {error}", path.display());
+            Err(Error::Output(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn cut_short(path: &Path) -> Error {
+    refused(path, "was cut short")
+}
+
+fn refused(path: &Path, what: impl Display) -> Error {
+    Error::Input(format!(
+        "error: {} {what}\n  help: take another checkpoint, or run the scenario anew",
+        path.display()
+    ))
+}

@@ -1,14 +1,14 @@
 //! Tori and dragonflies under load with buffers that fill: packets that change their lane arrive, all of them, on every engine; on
 //! one lane the same traffic locks up.
 use backwater_control::flow_control::CreditReturn;
-use backwater_fabric::{Around, Balancing, Kind, QueueOf, Queueing, Spec, Switching, Violation};
+use backwater_fabric::{Around, Balancing, Control, Kind, QueueOf, Queueing, Spec, Switching, Violation};
 use backwater_topology::generate::{self, Dragonfly};
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{FAST, flow, infiniband, run, try_run};
 
-use crate::fingerprint::{difference, fingerprint, watch_all, watch_nothing};
+use crate::fingerprint::{difference, fingerprint, of_saved, taken, watch_all, watch_nothing};
 
 const RATE: Rate = Rate::from_gbps(32);
 const DELAY: Span = Span::from_us(1);
@@ -165,5 +165,21 @@ fn packets_on_their_way_through_third_groups_are_found_where_they_came_in() {
         let spec = around_groups(rule, Queueing::VirtualOutput);
         let ended = try_run(spec, FAST, Some(Time::from_ps(us * 1_000_000)));
         assert!(ended.is_ok(), "{rule:?}, {us} us: {:?}", ended.err());
+    }
+}
+
+/// What a switch has heard of the global ports of its group, and what it has told, goes on from a file too.
+#[test]
+fn runs_that_are_saved_amid_ways_through_third_groups_go_on_alike_on_other_threads() {
+    let control = Control::default();
+    let ends = [5, 17, 42, 43, 90].map(|us| (Time::from_ps(us * 1_000_000 + 1), Vec::new()));
+    for (rule, seed) in RULES.into_iter().zip([0, 3, 6, 9]) {
+        let mut spec = around_groups(rule, Queueing::VirtualOutput);
+        watch_all(&mut spec);
+        let reference = fingerprint(spec.clone(), Kind::Heap, None);
+        assert!(reference.is_ok(), "{rule:?}: {:?}", reference.as_ref().err());
+        let saved = taken(of_saved(&spec, seed, 1, &control, &ends));
+        let found = difference(&reference, &saved, true);
+        assert!(found.is_none(), "{rule:?}: {}", found.unwrap_or_default());
     }
 }

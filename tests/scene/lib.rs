@@ -148,6 +148,8 @@ pub fn try_saved(
     let mut completions = Completions::new(&simulation);
     for (to, flows) in stops {
         simulation.step(&mut course, *to, control, &mut take)?;
+        // What is saved says nothing of which thread has which node.
+        simulation.deal_at_random(to.as_ps());
         simulation.inject(&mut course, flows);
         let (mut saved, mut again) = (Vec::new(), Vec::new());
         simulation.save(&course, &completions, &mut saved).expect("state has a form");
@@ -155,6 +157,7 @@ pub fn try_saved(
         let mut rest = &saved[..];
         (course, completions) = simulation.load(&mut rest).expect("it was saved of the same");
         assert!(rest.is_empty(), "all of it was read");
+        simulation.deal_at_random(!to.as_ps());
         simulation.save(&course, &completions, &mut again).expect("state has a form");
         assert!(saved == again, "what was loaded is saved as the same bytes");
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backwater.api.experiment import Experiment, run
     from backwater.api.results import Results
     from backwater.api.runs import Runs, ci
-    from backwater.api.stepped import Completion, SteppedRun, begin
+    from backwater.api.stepped import Completion, SteppedRun, begin, resume
     from backwater.api.sweep import paired, sweep
     from backwater.errors import ResultsChangedError, UsageError
     from backwater.extend import (
@@ -56,6 +56,7 @@ _HOMES = {
     "begin": "backwater.api.stepped",
     "ci": "backwater.api.runs",
     "paired": "backwater.api.sweep",
+    "resume": "backwater.api.stepped",
     "run": "backwater.api.experiment",
     "sweep": "backwater.api.sweep",
     "validate": "backwater.scenario.scenario",
@@ -92,6 +93,7 @@ __all__ = [
     "congestion_control",
     "detector",
     "paired",
+    "resume",
     "run",
     "sweep",
     "validate",

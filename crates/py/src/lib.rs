@@ -2,6 +2,7 @@
 mod algorithms;
 mod calculate;
 mod capture;
+mod checkpoint;
 mod errors;
 mod functions;
 mod processes;
@@ -69,6 +70,7 @@ fn least_values(percent: u64) -> PyResult<u64> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let python = module.py();
+    module.add_class::<checkpoint::Checkpoint>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<stepped::SteppedRun>()?;
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;

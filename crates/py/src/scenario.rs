@@ -1,10 +1,11 @@
 //! `Scenario`: read once, then asked as often as wanted, or run.
+use crate::checkpoint::Checkpoint;
 use crate::errors::raise;
 use crate::functions::{Functions, loaded};
 use crate::processes::joined;
 use crate::stepped::SteppedRun;
 use crate::watching::watched;
-use backwater::{Ahead, Error, Look, Looks, Replay, Run, ValidScenario, Watch};
+use backwater::{Ahead, Error, Look, Looks, Replay, Run, UserFunctions, ValidScenario, Watch};
 use backwater_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A scenario that has been read. `origin` names the text in messages, paths in it count from `base_dir`, `overrides` are
 /// texts such as `traffic.load=0.6`. Whatever is wrong raises `ScenarioError`: what can be seen without the network at once,
@@ -99,8 +101,12 @@ impl Scenario {
     /// to the caller. `functions` are those that it names, loaded: controllers as (address, events, rate at first, words), the
     /// detector as (address, words), and JSON for run.json; whoever calls keeps their code alive. `live`: looks at the run about twice
     /// a second, so that the progress has its packet-hops, its flows and its hottest ports. `program`: the processes that have been
-    /// joined share the run, whose builds have such a number.
-    #[pyo3(signature = (out_dir=None, progress=None, functions=None, live=false, program=None))]
+    /// joined share the run, whose builds have such a number. `checkpoint`: goes on from it. `saves`: a file, and after how many seconds
+    /// the run is saved there, again and again.
+    #[pyo3(signature = (
+        out_dir=None, progress=None, functions=None, live=false, program=None, checkpoint=None, saves=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "what Python hands over by name")]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn run(
         &self,
@@ -110,6 +116,8 @@ impl Scenario {
         functions: Option<Functions>,
         live: bool,
         program: Option<u64>,
+        checkpoint: Option<Py<Checkpoint>>,
+        saves: Option<(PathBuf, f64)>,
     ) -> PyResult<String> {
         let command = command_line(py);
         let functions = loaded(functions)?;
@@ -117,18 +125,19 @@ impl Scenario {
         let watch = Arc::new(Watch { looks: live.then(Looks::default), ..Watch::default() });
         let ahead = OnceLock::new();
         let (mut ticks, mut look) = (0, None);
+        let from = checkpoint.map(|checkpoint| Arc::clone(&checkpoint.get().0));
         let work = || {
-            let run = Run::new(self.read.clone())?.command(command).functions(functions);
-            let run = match out_dir {
-                Some(folder) => run.in_folder(folder),
-                None => run,
-            };
+            let run = made(&self.read, command, functions, out_dir, from)?;
             let run = match joined().zip(program) {
                 Some((processes, program)) => run.among(processes, program),
                 None => run,
             };
             let run = run.watched(Arc::clone(&watch), |known| drop(ahead.set(known)))?;
-            run.finish().map(|results| results.json().to_string())
+            let results = match &saves {
+                Some((file, every_s)) => run.finish_saving(file, Duration::from_secs_f64(*every_s))?,
+                None => run.finish()?,
+            };
+            Ok(results.json().to_string())
         };
         let tick = |py: Python<'_>| match (&progress, ahead.get()) {
             (Some(progress), Some(ahead)) => {
@@ -146,26 +155,22 @@ impl Scenario {
         raised.map_or(Ok(run), Err)
     }
 
-    /// Makes the run ready and stands at its beginning; `out_dir` and `functions` as of `run`.
-    #[pyo3(signature = (out_dir=None, functions=None))]
+    /// Makes the run ready and stands at its beginning; `out_dir`, `functions` and `checkpoint` as of `run`.
+    #[pyo3(signature = (out_dir=None, functions=None, checkpoint=None))]
     fn begin(
         &self,
         py: Python<'_>,
         out_dir: Option<PathBuf>,
         functions: Option<Functions>,
+        checkpoint: Option<Py<Checkpoint>>,
     ) -> PyResult<SteppedRun> {
         let command = command_line(py);
         let functions = loaded(functions)?;
         let calls_python = functions.facts.is_some();
         let watch = Arc::new(Watch::default());
-        let work = || {
-            let run = Run::new(self.read.clone())?.command(command).functions(functions);
-            let run = match out_dir {
-                Some(folder) => run.in_folder(folder),
-                None => run,
-            };
-            run.watched(Arc::clone(&watch), |_| {})
-        };
+        let from = checkpoint.map(|checkpoint| Arc::clone(&checkpoint.get().0));
+        let work =
+            || made(&self.read, command, functions, out_dir, from)?.watched(Arc::clone(&watch), |_| {});
         let (run, raised) = watched(py, &watch.interrupt, calls_python, work, |_| Ok(()));
         let run = run.map_err(|error| raise(py, error))?;
         raised.map_or_else(|| Ok(SteppedRun::new(run, Arc::clone(&watch), calls_python)), Err)
@@ -192,6 +197,25 @@ impl Scenario {
         let (from, to) = (Time::from_ps(from_ps), Time::from_ps(to_ps));
         self.replay(py, functions, |replay, stop| replay.arrivals(from, to, stop))
     }
+}
+
+/// A run of what was read. One that goes on has the command of the run that was saved.
+fn made(
+    read: &backwater::Scenario,
+    command: String,
+    functions: UserFunctions,
+    folder: Option<PathBuf>,
+    from: Option<Arc<backwater::Checkpoint>>,
+) -> Result<Run, Error> {
+    let run = Run::new(read.clone())?.functions(functions);
+    let run = match folder {
+        Some(folder) => run.in_folder(folder),
+        None => run,
+    };
+    Ok(match from {
+        Some(checkpoint) => run.from(checkpoint),
+        None => run.command(command),
+    })
 }
 
 /// Progress is reported ten times a second.

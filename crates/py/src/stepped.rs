@@ -4,6 +4,7 @@ use crate::watching::watched;
 use backwater::{Error, Injection, Watch, Which};
 use backwater_units::{Bytes, Span, Time};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 /// A flow that has ended: its number, its traffic entry, its source and destination, its bytes, when it started, and when it ended, in
@@ -105,6 +106,12 @@ impl SteppedRun {
             }
         };
         self.with(py, |run| run.step(until))
+    }
+
+    /// Saves it where it stands, into this file.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn save(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
+        self.with(py, |run| run.save(&file))
     }
 
     /// The instant that it has come to, in picoseconds, and whether it is over.

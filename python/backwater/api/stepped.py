@@ -17,8 +17,10 @@ from backwater.common.atomic_files import Staged
 from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.experiments.executor import ready
+from backwater.experiments.resumed import resumed
 from backwater.extend import UserFunction, faults
 from backwater.extend.loading import Functions
+from backwater.scenario.toml_writer import value_text
 
 #: What a flow to come needs, and what it may say besides.
 NEEDED = ("src", "dst", "size_bytes", "start_ps")
@@ -60,6 +62,7 @@ class SteppedRun:
         self._core = core
         self._staged = staged
         self._functions = functions
+        self._inputs = inputs
         self._now_ps, self._over = 0, False
         # The folder of a run is kept, too, that nobody closes.
         self._end = weakref.finalize(self, _close, core, staged, inputs, held)
@@ -101,6 +104,20 @@ class SteppedRun:
         After the first of these it goes on with flows that are injected.
         """
         return self._over
+
+    def save(self, file: str | Path) -> Path:
+        """Save it where it stands, into a file from which `resume` goes on; returns the file.
+
+        A file of that name is replaced as a whole. The run goes on as if nothing had been.
+        """
+        if self._inputs.files:
+            raise UsageError(
+                "save: flows of this run were given as a table; write them to a file, and name that in the scenario"
+            )
+        place = Path(file)
+        with self._told():
+            self._core.save(place)
+        return place
 
     def completions(self) -> list[Completion]:
         """The flows that have ended since the last call, in the order in which they did."""
@@ -236,3 +253,36 @@ def begin(
         staged = held.enter_context(jobs[0].stage(place))
         core = read.begin(staged.folder, functions.for_core() if functions else None)
         return SteppedRun(core, staged, functions, one.inputs, held.pop_all())
+
+
+def resume(
+    checkpoint: str | Path,
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002  the word of the command line
+    threads: int | None = None,
+    out: str | Path | None = None,
+) -> SteppedRun:
+    """Go on from a file that a run was saved in: a run that stands where that one stood.
+
+    ::
+
+        with bw.begin("incast.toml", out="results/warm") as run:
+            run.step(until="1ms").save("warm.ckpt")
+        with bw.resume("warm.ckpt", set={"cc.dcqcn.g": 0.01}, out="results/gentle") as run:
+            results = run.finish()
+
+    `set` gives keys other values that its state can follow: `run.until`, and the parameters of controllers and
+    detectors. Results have what was recorded before, too. They go to `out`; without it to a folder with the name of the
+    file, beside it.
+    """
+    job = resumed(Path(checkpoint), tuple(f"{key}={value_text(value)}" for key, value in (set or {}).items()), threads)
+    place = Path(out) if out is not None else job.out
+    if place is None:
+        raise UsageError("resume: name a folder for the results")
+    with ExitStack() as held:
+        read, functions = ready(job)
+        staged = held.enter_context(job.stage(place))
+        core = read.begin(staged.folder, functions.for_core() if functions else None, job.checkpoint)
+        run = SteppedRun(core, staged, functions, Inputs(), held.pop_all())
+        run._look()  # noqa: SLF001  it does not stand at the beginning
+        return run

@@ -32,6 +32,7 @@ COMMANDS = {
     "demo": "One congestion point under ECN and under TCD: a table, a picture, results folders.",
     "init": "Make a folder with a first scenario: your own network and flows, an AI cluster, or an example.",
     "run": "Run a scenario file and print what happened to its traffic and its ports.",
+    "resume": "Go on from a file that a run was saved in: what was killed, or what-if from a moment on.",
     "sweep": "Run a scenario over values of its keys, schemes and seeds; what was run before is taken from a cache.",
     "advise": "Say which thresholds to set: a map of times and PAUSEs around those of a scenario.",
     "tune": "Look for settings of a scenario that make a measure small or large; judge them on other seeds.",

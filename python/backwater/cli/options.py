@@ -31,6 +31,8 @@ AtLeastOne = Annotated[int | None, Parameter(validator=validators.Number(gte=1))
 AtLeastTwo = Annotated[int | None, Parameter(validator=validators.Number(gte=2))]
 Count = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 Seed = Annotated[int | None, Parameter(validator=validators.Number(gte=0, lte=2**64 - 1))]
+#: Time of the wall clock (:func:`backwater.experiments.resumed.seconds`).
+Every = Annotated[str | None, Parameter(name="--checkpoint-every")]
 #: Of a picture: the format of its file, and how wide it is printed (:mod:`backwater.analysis.pictures`).
 Format = Annotated[Literal["png", "pdf", "svg"] | None, Parameter(name="--format")]
 Width = str | None

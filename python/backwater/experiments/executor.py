@@ -52,6 +52,10 @@ class Job:
     #: Whether the processes that were joined share the run.
     shared: bool = False
     profiled: bool = False
+    #: What it goes on from, if it does not begin.
+    checkpoint: _core.Checkpoint | None = None
+    #: Where it is saved, and after how many seconds again.
+    saves: tuple[Path, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,8 @@ class _Pool:
                 functions.for_core() if functions else None,
                 self.watcher is not None and self.watcher.live,
                 _program() if job.shared else None,
+                job.checkpoint,
+                job.saves,
             )
             if staged is not None:
                 staged.keep()

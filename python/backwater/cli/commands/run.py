@@ -14,7 +14,7 @@ from backwater.analysis import jobs as job_notes
 from backwater.analysis.blame import report, score_of, threshold
 from backwater.analysis.pictures import Paper
 from backwater.cli.commands import failed
-from backwater.cli.options import AtLeastOne, Count, Flag, Format, Json, Seed, Set, Width, Words
+from backwater.cli.options import AtLeastOne, Count, Every, Flag, Format, Json, Seed, Set, Width, Words
 from backwater.common import processes as shared
 from backwater.common import terminal
 from backwater.common.late import pl
@@ -31,6 +31,7 @@ from backwater.experiments.executor import Job, Outcome, cores, run_jobs
 from backwater.experiments.live import live as watch_live
 from backwater.experiments.plan import Plan, Seeds
 from backwater.experiments.progress import watching
+from backwater.experiments.resumed import saved_every
 from backwater.experiments.store import OfFile
 from backwater.results import Results
 from backwater.scenario import schemes
@@ -49,6 +50,7 @@ def run(
     seed: Seed = None,
     jobs: AtLeastOne = None,
     threads: AtLeastOne = None,
+    checkpoint_every: Every = None,
     out: Path | None = None,
     html: Flag = False,
     plot: Path | None = None,
@@ -86,6 +88,10 @@ def run(
         How many runs at the same time; one per core if not given.
     threads
         How many threads for each run; the trajectory is the same for any number.
+    checkpoint_every
+        Save each run whenever so much time has passed: `--checkpoint-every 10m` (or 30s, 2h). The file stands beside
+        the results folder, NAME.ckpt; `backwater resume` goes on from it if the run was killed. A run that is complete
+        removes it.
     out
         The folder for the results folders; `results` if not given.
     html
@@ -125,6 +131,8 @@ def run(
         seeds=Seeds(seeds, seed),
     )
     if own.count > 1:
+        if checkpoint_every is not None:
+            raise UsageError("--checkpoint-every: a run that processes share is not saved; run it on threads of one")
         _require_one_run(plan, own)
     if own.rank:
         return _work_for_the_first(plan, threads, profiled=profile)
@@ -137,13 +145,16 @@ def run(
         return _estimate(plan, jobs, processes or 1, as_json=json_)
     root = out or Path("results")
     todo = [
-        replace(
-            job,
-            out=root / folder_name(job.scenario, [*overrides, *job.sweep], job.seed, job.scheme),
-            threads=threads,
-            profiled=profile,
-            stage=OfFile,
-            shared=own.count > 1,
+        saved_every(
+            replace(
+                job,
+                out=root / folder_name(job.scenario, [*overrides, *job.sweep], job.seed, job.scheme),
+                threads=threads,
+                profiled=profile,
+                stage=OfFile,
+                shared=own.count > 1,
+            ),
+            checkpoint_every,
         )
         for job in plan.jobs()
     ]
@@ -152,7 +163,7 @@ def run(
     with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
     _say_if_elsewhere(todo, outcomes)
-    code = _report(plan, outcomes, json_, html, jobs)
+    code = reported(plan, outcomes, json_, html, jobs)
     if plot is not None:
         _draw(outcomes, kind, plot, paper, quiet=json_)
     return code
@@ -226,7 +237,7 @@ def _pages(outcomes: Sequence[Outcome], beside: Mapping[Path, Mapping[str, Resul
             print(f"page: {written}")
 
 
-def _report(plan: Plan, outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
+def reported(plan: Plan, outcomes: Sequence[Outcome], as_json: bool, pages: bool, jobs: int | None) -> int:
     """Print what there is, then raise the first failure or return the exit code."""
     kept = [(outcome.job, Results(outcome.job.out)) for outcome in outcomes if outcome.summary and outcome.job.out]
     whole = not any(outcome.interrupted or outcome.job.sweep for outcome in outcomes)

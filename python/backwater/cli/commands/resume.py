@@ -1,0 +1,60 @@
+"""``backwater resume``: a run goes on from the file that it was saved in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from backwater.cli.commands.run import reported
+from backwater.cli.options import AtLeastOne, Every, Flag, Json, Set
+from backwater.experiments.executor import run_jobs
+from backwater.experiments.live import live as watch_live
+from backwater.experiments.plan import Plan, Seeds
+from backwater.experiments.progress import watching
+from backwater.experiments.resumed import resumed, saved_every
+
+
+def resume(
+    checkpoint: Path,
+    /,
+    *,
+    set_: Set = None,
+    threads: AtLeastOne = None,
+    checkpoint_every: Every = None,
+    out: Path | None = None,
+    html: Flag = False,
+    live: Flag = False,
+    json_: Json = False,
+) -> int:
+    """Go on from a file that a run was saved in, and print what `backwater run` prints.
+
+    The outcome is that of a run that was never broken off: the same digest, the same tables.
+
+    Parameters
+    ----------
+    checkpoint
+        The file: of `backwater run --checkpoint-every`, or of `save` in Python, Rust or C.
+    set_
+        Go on with another value of a key that the run's state can follow: `run.until`, and the parameters of
+        controllers (`--set cc.dcqcn.g=0.01`) and detectors. May be given more than once.
+    threads
+        How many threads; the trajectory is the same for any number.
+    checkpoint_every
+        Go on saving it, whenever so much time has passed: 30s, 10m, 2h.
+    out
+        The results folder; one with the name of the file if not given, beside it.
+    html
+        Write view.html, the page that shows the run, into the results folder.
+    live
+        Show on the terminal how far the run is while it goes on, how fast, and its hottest ports.
+    json_
+        Print only JSON; of a run that failed, what was wrong.
+    """
+    job = resumed(checkpoint, tuple(set_ or ()), threads)
+    if out is not None:
+        job = replace(job, out=out)
+    todo = [saved_every(job, checkpoint_every)]
+    with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
+        outcomes = run_jobs(todo, 1, watcher)
+    plan = Plan(scenario=job.scenario.once(), overrides=job.overrides, axes=(), schemes=(), seeds=Seeds(1, None))
+    return reported(plan, outcomes, json_, html, 1)

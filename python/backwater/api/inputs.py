@@ -167,8 +167,8 @@ def topology(graph: Any) -> dict[str, Any]:
     """A networkx graph, or another with its `nodes` and `edges`, as `[topology]` of kind edges.
 
     Nodes with `kind` (or `role`) "host" are hosts and with "switch" switches; without it those with one link are
-    hosts. A multigraph may join two nodes by several links. Links have `rate` and `delay` ("100Gbps", "1us"), or `rate_bps` and `delay_ps`; what they do not say the
-    graph's own attributes do.
+    hosts. A multigraph may join two nodes by several links. Links have `rate` and `delay` ("100Gbps", "1us"), or
+    `rate_bps` and `delay_ps`; what they do not say the graph's own attributes do.
     """
     names = {node: str(node) for node in graph.nodes}
     if len(set(names.values())) < len(names):

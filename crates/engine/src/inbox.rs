@@ -120,7 +120,7 @@ impl<M: Copy> Inbox<M> {
 
     /// An empty one of the same ring for so many nodes.
     pub(crate) fn like(&self, nodes: usize) -> Self {
-        Self::new(nodes, self.slots.len())
+        Self::new(nodes, self.live as usize)
     }
 
     /// Takes all messages out, none of which is for a window before `next`: `f` gets window, node, message and extension of each.

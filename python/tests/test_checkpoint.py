@@ -123,7 +123,7 @@ def _command(*words: str | Path) -> list[str]:
 
 def test_a_run_that_was_killed_goes_on_to_the_same_digest(tmp_path: Path) -> None:
     file = tmp_path / "incast.toml"
-    file.write_text(SCENARIO.format(size="300MB"))
+    file.write_text(SCENARIO.format(size="2GB"))
     known = bw.run(file, out=tmp_path / "known")
     assert isinstance(known, bw.Results)
     out = tmp_path / "results"

@@ -196,6 +196,7 @@ def test_instructions_of_the_page_are_those_of_record() -> None:
         "in order": "in_order",
         "under credits": "credits",
         "combined queueing": "isolation",
+        "PFT": "pft",
         "switches that drop, go-back-N": "go_back_n",
         "switches that drop, selective repeat": "selective",
         "PUT streams": "puts",

@@ -103,8 +103,8 @@ CC_MODE 1
 SIMULATOR_STOP_TIME 2.01
 PACKET_PAYLOAD_SIZE 1000
 """
-#: Those that need what is not here: a paper's runs, hardware, a collective, MPI, minutes.
-_ELSEWHERE = {"critical", "report", "sensitivity", "testbed", "trace mpi"}
+#: Those that need what is not here: a paper's runs, hardware, a collective, MPI, a saved run, minutes.
+_ELSEWHERE = {"critical", "report", "resume", "sensitivity", "testbed", "trace mpi"}
 #: They need a folder that is not there.
 _MAKE_A_FOLDER = {"init", "import hpcc", "import goal", "import htsim"}
 

@@ -21,6 +21,9 @@ const HOSTS: u32 = 72;
 const GROUP: u32 = 8;
 /// Hosts' links are longer than `BookSim`'s.
 const LONGER: f64 = 18.0;
+/// How far we may be from `BookSim`. It and the loads below were chosen after both programs had been run at all loads of docs/routers.md:
+/// the tests guard the points that agree, and say nothing of the others.
+const NEAR: f64 = 0.03;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Traffic {
@@ -107,7 +110,7 @@ const MINIMAL: [(Traffic, f64, f64); 6] = [
 fn minimal_routes_have_the_latencies_of_booksim_up_to_four_fifths_of_the_load() {
     for (traffic, load, theirs) in MINIMAL {
         let ours = latency(None, traffic, load);
-        assert!((ours / theirs - 1.0).abs() < 0.03, "{traffic:?} {load}: {ours:.1}, BookSim {theirs}");
+        assert!((ours / theirs - 1.0).abs() < NEAR, "{traffic:?} {load}: {ours:.1}, BookSim {theirs}");
     }
 }
 
@@ -122,7 +125,7 @@ fn ugal_has_the_latencies_of_booksim_while_few_packets_go_around() {
     ];
     for (traffic, load, theirs) in cases {
         let ours = latency(BOOKSIM, traffic, load);
-        assert!((ours / theirs - 1.0).abs() < 0.03, "{traffic:?} {load}: {ours:.1}, BookSim {theirs}");
+        assert!((ours / theirs - 1.0).abs() < NEAR, "{traffic:?} {load}: {ours:.1}, BookSim {theirs}");
     }
 }
 
@@ -134,7 +137,7 @@ fn waiting(load: f64, every: Option<Span>) -> f64 {
 
 #[test]
 fn to_the_next_group_non_minimal_ways_carry_what_minimal_ones_cannot() {
-    // One link of 8 hosts: 1/8 of the load. Twice as many global links: half of it (Kim et al., Figure 8).
+    // One link for 8 hosts carries 1/8 of the load. Ways through a third group use all links, twice each: half of it.
     let sent = |rule| {
         let outcome = run(spec(rule, packets(Traffic::NextGroup, 0.3, 30_000)));
         outcome.flows.iter().map(|flow| flow.finish).max().unwrap()
@@ -148,7 +151,7 @@ fn to_the_next_group_non_minimal_ways_carry_what_minimal_ones_cannot() {
 
 #[test]
 fn ugal_l_pays_for_what_it_does_not_see_and_ugal_g_does_not() {
-    // Kim et al., Figure 8 (b): at intermediate loads UGAL-L waits until the queue of the one link reaches its switch.
+    // At intermediate loads UGAL-L waits until the queue of the one link reaches its switch. The factor was seen, not published.
     let (local, global) = (waiting(0.25, None), waiting(0.25, Some(Span::from_ns(100))));
     assert!(local > 2.0 * global, "{local:.1} and {global:.1} cycles");
 }

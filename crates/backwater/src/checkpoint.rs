@@ -3,11 +3,11 @@
 //! ```text
 //!   "BACKWATR" │ format │ bytes │ what it is (Head) │ state of the simulation │ what stands around it │ tables │ checksum
 //! ```
-//! Numbers are little-endian, what is in it is written by [borsh](https://borsh.io), and the checksum is XXH3 of all before it. Whatever
-//! is wrong with a file is found before anything of it is taken.
+//! Numbers are little-endian, what is in it is written by [borsh](https://borsh.io), and the checksum is XXH3 of all before it. A file
+//! that was cut short, damaged, or written by another build is refused before anything of it is taken.
 use crate::error::Error;
 use backwater_fabric::form;
-use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
+use backwater_scenario::{Scenario, ScenarioError, ValidScenario, input};
 use backwater_units::Time;
 use borsh::{BorshDeserialize, BorshSerialize};
 use serde_json::Value;
@@ -46,12 +46,16 @@ impl Files {
     /// As they are now.
     pub(crate) fn of(scenario: &ValidScenario) -> Result<Self, Error> {
         let one = |path: &PathBuf| {
-            let bytes = fs::read(path).map_err(|error| {
-                Error::Input(format!("error: {} cannot be read: {error}", path.display()))
-            })?;
+            let bytes = input::read(path, input::MOST_DATA)
+                .map_err(|error| Error::Input(format!("error: {}: {error}", path.display())))?;
             Ok((path.display().to_string(), xxh3_64(&bytes)))
         };
         Ok(Self(scenario.files().iter().map(one).collect::<Result<_, Error>>()?))
+    }
+
+    /// Of each file.
+    pub(crate) fn checksums(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|(_, checksum)| *checksum)
     }
 }
 

@@ -1,25 +1,28 @@
 //! A run that several processes share: what they must have in common before it begins, and what each of them took.
+use crate::checkpoint::Files;
 use crate::error::Error;
-use backwater_engine::Processes;
+use backwater_engine::{MOST_SHARDS, Processes};
 use backwater_fabric::Simulation;
-use backwater_scenario::{ValidScenario, input};
+use backwater_scenario::ValidScenario;
 use serde_json::{Value, json};
-use std::hash::{DefaultHasher, Hasher};
 use std::ops::RangeInclusive;
-
-/// Of the engine: each process has at least one of so many parts of the network.
-const MOST: usize = 255;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Refuses what processes cannot share: a network with fewer nodes than processes, or scenarios or programs that differ.
 ///
 /// # Errors
 /// The same in all processes.
-pub(crate) fn agree(processes: &dyn Processes, scenario: &ValidScenario, program: u64) -> Result<(), Error> {
+pub(crate) fn agree(
+    processes: &dyn Processes,
+    scenario: &ValidScenario,
+    files: &Files,
+    program: u64,
+) -> Result<(), Error> {
     let count = processes.count();
     if count == 1 {
         return Ok(());
     }
-    let own = (fingerprint(scenario)?, program);
+    let own = (fingerprint(scenario, files), program);
     let all = processes.gather(vec![own]);
     let differ = |part: fn(&(u64, u64)) -> u64| -> Vec<String> {
         let others = (0..).zip(&all).filter(|(_, other)| part(other) != part(&all[0]));
@@ -41,7 +44,7 @@ pub(crate) fn agree(processes: &dyn Processes, scenario: &ValidScenario, program
         )));
     }
     let nodes = scenario.spec().network.nodes().len();
-    let allowed: RangeInclusive<usize> = 1..=nodes.min(MOST);
+    let allowed: RangeInclusive<usize> = 1..=nodes.min(MOST_SHARDS);
     if !allowed.contains(&count) {
         return Err(Error::Input(format!(
             "error: {count} processes share this run, whose network has {nodes} nodes\n  allowed: 1 to {} processes, at most one for \
@@ -56,15 +59,10 @@ fn ranks(named: &[String]) -> String {
     format!("rank{} {}", if named.len() == 1 { "" } else { "s" }, named.join(", "))
 }
 
-/// A number that differs where the scenario does, or a file that it names.
-fn fingerprint(scenario: &ValidScenario) -> Result<u64, Error> {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(scenario.resolved().to_string().as_bytes());
-    for file in scenario.files() {
-        let bytes = input::read(file, input::MOST_DATA);
-        hasher.write(&bytes.map_err(|error| Error::Input(format!("error: {}: {error}", file.display())))?);
-    }
-    Ok(hasher.finish())
+/// A number that differs where the scenario does, or what is in a file that it names.
+fn fingerprint(scenario: &ValidScenario, files: &Files) -> u64 {
+    let checksums: Vec<u8> = files.checksums().flat_map(u64::to_le_bytes).collect();
+    xxh3_64(&[scenario.resolved().to_string().as_bytes(), &checksums].concat())
 }
 
 /// What all processes on the machine of this one need together, if each says what it needs.

@@ -156,9 +156,9 @@ impl Run {
     pub fn watched(self, watch: Arc<Watch>, ready: impl FnOnce(Ahead)) -> Result<SteppedRun, Error> {
         let Self { scenario, collectives, plan, folder, mut command, functions, processes, program, from } =
             self;
-        processes::agree(&*processes, &scenario, program)?;
-        let folder = folder.filter(|_| processes.rank() == 0);
         let files = Files::of(&scenario)?;
+        processes::agree(&*processes, &scenario, &files, program)?;
+        let folder = folder.filter(|_| processes.rank() == 0);
         if let Some(checkpoint) = &from {
             checkpoint.fits(&scenario, &files)?;
             if command.is_empty() {

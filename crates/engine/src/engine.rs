@@ -12,8 +12,8 @@ use crate::shard::{Shard, widest};
 use crate::window::Windows;
 use crate::{Alone, Home, Node, Processes, Profile, Trajectory};
 
-/// A place has eight bits for the shard.
-const MOST_SHARDS: usize = 255;
+/// So many threads, of all processes together, share the nodes at most: a place has eight bits for the shard.
+pub const MOST_SHARDS: usize = 255;
 
 /// Which engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

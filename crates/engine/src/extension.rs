@@ -1,7 +1,9 @@
 //! Bytes that travel beside messages. Few messages have any, so that these have a place of their own and the others pay nothing.
 use std::collections::BTreeMap;
 
-use crate::Plain;
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::processes::{read, write};
 
 /// Most bytes beside one message: four cache lines, which hold what eight switches write of a port in full.
 pub const MAX_EXTENSION: usize = 256;
@@ -151,28 +153,23 @@ impl<M: Copy> Mail<M> {
     /// Empties it into bytes for another process.
     pub(crate) fn put(&mut self, to: &mut Vec<u8>)
     where
-        M: Plain,
+        M: BorshSerialize,
     {
-        self.messages.len().put(to);
+        write(&(self.messages.len() as u64), to);
         self.drain(|window, node, message, extension| {
-            (window, node as u32, extension.len() as u16).put(to);
-            to.extend_from_slice(extension);
-            message.put(to);
+            write(&(window, node as u32, extension, message), to);
         });
     }
 
     /// Adds what another process has put.
-    pub(crate) fn take(&mut self, from: &mut &[u8]) -> Option<()>
+    pub(crate) fn take(&mut self, from: &mut &[u8])
     where
-        M: Plain,
+        M: BorshDeserialize,
     {
-        for _ in 0..usize::take(from)? {
-            let (window, node, length) = <(u64, u32, u16)>::take(from)?;
-            let (extension, rest) = from.split_at_checked(length.into())?;
-            *from = rest;
-            self.push(window, node as usize, M::take(from)?, extension);
+        for _ in 0..read::<u64>(from) {
+            let (window, node, extension, message): (u64, u32, Vec<u8>, M) = read(from);
+            self.push(window, node as usize, message, &extension);
         }
-        Some(())
     }
 
     pub(crate) fn memory(&self) -> usize {

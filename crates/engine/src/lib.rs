@@ -20,7 +20,6 @@ mod inbox;
 mod key;
 mod meeting;
 mod model;
-mod plain;
 mod processes;
 mod profile;
 mod shard;
@@ -30,11 +29,10 @@ mod trajectory;
 mod window;
 
 pub use deal::Home;
-pub use engine::{Engine, Kind, Limits, Stats, Stop};
+pub use engine::{Engine, Kind, Limits, MOST_SHARDS, Stats, Stop};
 pub use extension::MAX_EXTENSION;
 pub use key::{Class, Key, Ties};
 pub use model::{Message, Node, Place, Post};
-pub use plain::Plain;
 #[cfg(feature = "reference")]
 pub use processes::Together;
 pub use processes::{Alone, Processes};

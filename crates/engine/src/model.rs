@@ -4,7 +4,7 @@ use std::io;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::shard::{Keys, Window, in_order};
-use crate::{Class, Key, Plain, Trajectory};
+use crate::{Class, Key, Trajectory};
 
 /// Where a node lives in the engine; the address of what is sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ impl BorshDeserialize for Place {
 }
 
 /// Something that one node sends to another and that takes effect there later.
-pub trait Message: Copy + Plain + Send {
+pub trait Message: Copy + BorshSerialize + BorshDeserialize + Send {
     /// When it takes effect, in picoseconds since the start of the run.
     fn time(&self) -> u64;
     /// [`Class::FlowControl`] or [`Class::Arrival`].

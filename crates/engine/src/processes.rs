@@ -1,7 +1,7 @@
 //! The processes that share the nodes of a model, on one machine or on many, and how they talk.
 use std::fmt::Debug;
 
-use crate::Plain;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// How the processes of a run talk to each other. All of them make the same calls in the same order.
 pub trait Processes: Debug + Send + Sync {
@@ -32,23 +32,27 @@ impl Processes for Alone {
 
 impl dyn Processes + '_ {
     /// The lists of all processes, one after the other; the same in each.
-    pub fn gather<T: Plain>(&self, own: Vec<T>) -> Vec<T> {
+    pub fn gather<T: BorshSerialize + BorshDeserialize>(&self, own: Vec<T>) -> Vec<T> {
         self.collect(own, |_| true)
     }
 
     /// The same for the first process alone; the others get nothing.
-    pub fn gather_at_first<T: Plain>(&self, own: Vec<T>) -> Vec<T> {
+    pub fn gather_at_first<T: BorshSerialize + BorshDeserialize>(&self, own: Vec<T>) -> Vec<T> {
         self.collect(own, |rank| rank == 0)
     }
 
     /// Lists of all processes for those that are among `readers`.
-    fn collect<T: Plain>(&self, own: Vec<T>, readers: impl Fn(usize) -> bool) -> Vec<T> {
+    fn collect<T: BorshSerialize + BorshDeserialize>(
+        &self,
+        own: Vec<T>,
+        readers: impl Fn(usize) -> bool,
+    ) -> Vec<T> {
         let (me, count) = (self.rank(), self.count());
         if count == 1 {
             return own;
         }
         let mut bytes = Vec::new();
-        own.put(&mut bytes);
+        write(&own, &mut bytes);
         let mut to = vec![Vec::new(); count];
         for (_, each) in to.iter_mut().enumerate().filter(|(rank, _)| *rank != me && readers(*rank)) {
             each.clone_from(&bytes);
@@ -65,7 +69,7 @@ impl dyn Processes + '_ {
                 all.append(own.as_mut().expect("once"));
                 own = None;
             } else {
-                all.append(&mut Vec::take(&mut &bytes[..]).expect("the processes are of one build"));
+                all.append(&mut read(&mut &bytes[..]));
             }
         }
         all
@@ -80,6 +84,16 @@ impl dyn Processes + '_ {
     pub fn any(&self, own: bool) -> bool {
         self.gather(vec![own]).contains(&true)
     }
+}
+
+/// Appends the bytes of a value, as snapshots have them.
+pub(crate) fn write<T: BorshSerialize + ?Sized>(value: &T, to: &mut Vec<u8>) {
+    value.serialize(to).expect("memory takes all");
+}
+
+/// Reads what another process has written, and leaves what follows.
+pub(crate) fn read<T: BorshDeserialize>(from: &mut &[u8]) -> T {
+    T::deserialize(from).expect("the processes are of one build")
 }
 
 /// For tests: processes that are threads of one.

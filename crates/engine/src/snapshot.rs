@@ -35,11 +35,7 @@ struct Standing {
     open_until: u64,
 }
 
-impl<N> Engine<N>
-where
-    N: Saved,
-    N::Message: BorshSerialize + BorshDeserialize,
-{
+impl<N: Saved> Engine<N> {
     /// Writes the state between two stretches.
     ///
     /// # Errors

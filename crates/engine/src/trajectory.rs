@@ -13,8 +13,6 @@ pub struct Trajectory {
     events: u64,
 }
 
-crate::plain! { Trajectory { sum, apart, events } }
-
 impl Trajectory {
     /// Notes one event: when, what it concerns (port, flow, packet number …) and what happened.
     #[inline]

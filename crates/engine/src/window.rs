@@ -6,16 +6,19 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use borsh::{BorshDeserialize, BorshSerialize};
+
 use crate::deal::deal;
 use crate::engine::{Limits, Stop};
 use crate::extension::Mail;
 use crate::meeting::{Meeting, Word};
+use crate::processes::{read, write};
 use crate::profile::{Profile, Profiler, expected};
 use crate::shard::{Shard, Window};
-use crate::{Home, Node, Place, Plain, Processes, mix};
+use crate::{Home, Node, Place, Processes, mix};
 
 /// What a shard, or a process, tells the others at the end of a window.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, BorshSerialize, BorshDeserialize)]
 struct Notice {
     /// The first window in which something is due.
     next: u64,
@@ -29,19 +32,6 @@ struct Notice {
 impl Default for Notice {
     fn default() -> Self {
         Self { next: u64::MAX, completed: 0, recorded: 0, failed: false, stop: false, look: false }
-    }
-}
-
-impl Notice {
-    fn put(self, to: &mut Vec<u8>) {
-        (self.next, self.completed, self.recorded).put(to);
-        (self.stop, self.look, self.failed).put(to);
-    }
-
-    fn take(from: &mut &[u8]) -> Option<Self> {
-        let (next, completed, recorded) = Plain::take(from)?;
-        let (stop, look, failed) = Plain::take(from)?;
-        Some(Self { next, completed, recorded, failed, stop, look })
     }
 }
 
@@ -711,7 +701,7 @@ impl<N: Node> Step<'_, N> {
         let Post { to, from } = &mut *post;
         for (process, bytes) in to.iter_mut().enumerate().filter(|(process, _)| *process != own) {
             bytes.clear();
-            notice.put(bytes);
+            write(&notice, bytes);
             for (from, to) in (0..self.shards).flat_map(|from| of(process).map(move |to| (from, to))) {
                 let hole = board.hole(from, to);
                 hole.is_full.store(false, Relaxed);
@@ -722,15 +712,14 @@ impl<N: Node> Step<'_, N> {
         let others = from.iter().enumerate().filter(|(process, _)| *process != own);
         others.zip(self.shards..).fold(notice, |notice, ((_, bytes), teller)| {
             let bytes = &mut &bytes[..];
-            let other = Notice::take(bytes);
+            let other = read(bytes);
             for to in (0..self.shards).flat_map(|_| of(own)) {
                 let hole = board.hole(teller, to);
-                let taken = hole.mail.lock().expect("no shard panicked").take(bytes);
-                assert!(taken.is_some(), "the processes are of one build");
+                hole.mail.lock().expect("no shard panicked").take(bytes);
                 hole.is_full.store(true, Relaxed);
             }
             assert!(bytes.is_empty(), "the processes are of one build");
-            notice.and(other.expect("the processes are of one build"))
+            notice.and(other)
         })
     }
 }

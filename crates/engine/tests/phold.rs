@@ -5,23 +5,22 @@ use std::collections::BTreeMap;
 
 use backwater_engine::{
     Class, Engine, Home, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
-    Together, Trajectory, plain, stream, uniform,
+    Together, Trajectory, stream, uniform,
 };
 use backwater_units::{Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 use proptest::prelude::*;
 use rand_core::Rng;
 
 const LOOKAHEAD: u64 = 1000;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, BorshSerialize, BorshDeserialize)]
 struct Ball {
     time: u64,
     port: u16,
     /// How often it has been thrown by its thrower: with the port, its name.
     number: u64,
 }
-
-plain! { Ball { time, port, number } }
 
 impl Message for Ball {
     fn time(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! A frame under way: 32 bytes, copied by value from inbox to queue to inbox.
 use backwater_control::CodePoint;
-use backwater_engine::{Class, Message, Plain, plain};
+use backwater_engine::{Class, Message};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::transport::put::frame;
@@ -27,8 +27,6 @@ macro_rules! kinds {
         pub enum Kind {
             $($(#[$doc])* $kind = $number,)*
         }
-
-        plain! { Kind = $($kind)|+; }
 
         impl Kind {
             const ALL: &'static [Self] = &[$(Self::$kind,)*];
@@ -120,20 +118,6 @@ pub(crate) struct Packet {
     /// What an ACK or CNP reports about the data; such frames are not markable themselves. Data has a flag here while it waits in a
     /// switch, see [`Packet::is_flagged`].
     pub(crate) echo: CodePoint,
-}
-
-impl Plain for Packet {
-    fn put(&self, to: &mut Vec<u8>) {
-        let Self { time, flow, seq, dst, next, port, size, kind, code, class, echo } = *self;
-        (time, flow, seq, dst, next).put(to);
-        (port, size, kind, code as u8, class, echo as u8).put(to);
-    }
-    fn take(from: &mut &[u8]) -> Option<Self> {
-        let (time, flow, seq, dst, next) = Plain::take(from)?;
-        let (port, size, kind, code, class, echo) = Plain::take(from)?;
-        let [code, echo] = [code, echo].map(CodePoint::from_bits);
-        Some(Self { time, flow, seq, dst, next, port, size, kind, code, class, echo })
-    }
 }
 
 impl Message for Packet {

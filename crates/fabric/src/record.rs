@@ -9,7 +9,6 @@ mod fault;
 mod frame;
 mod isolation;
 mod job;
-mod plain;
 mod put;
 mod rank;
 mod throttle;

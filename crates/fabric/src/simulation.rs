@@ -19,7 +19,7 @@ pub use snapshot::form;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use backwater_engine::{Alone, Engine, Kind, Limits, Place, Plain, Post, Processes, Profile, Stop};
+use backwater_engine::{Alone, Engine, Kind, Limits, Place, Post, Processes, Profile, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_traffic::trace::{Finishes, Step};
@@ -338,7 +338,7 @@ impl Simulation {
     }
 
     /// What is broken in several processes is told by the one in which it is the first in order.
-    fn tell_first<K: Plain + Ord, T>(
+    fn tell_first<K: BorshSerialize + BorshDeserialize + Ord, T>(
         &self,
         own: Option<(K, T)>,
         violation: impl FnOnce(T) -> Violation,
@@ -352,7 +352,11 @@ impl Simulation {
     }
 
     /// What all processes have of it, in order: each thing is known by one of them.
-    fn gather<T: Plain, K: Ord>(&self, own: Vec<T>, order: impl FnMut(&T) -> K) -> Vec<T> {
+    fn gather<T: BorshSerialize + BorshDeserialize, K: Ord>(
+        &self,
+        own: Vec<T>,
+        order: impl FnMut(&T) -> K,
+    ) -> Vec<T> {
         let mut all = self.engine.processes().gather(own);
         if self.engine.processes().count() > 1 {
             all.sort_by_key(order);

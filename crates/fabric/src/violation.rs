@@ -328,7 +328,7 @@ impl Violation {
 }
 
 /// A host that will never drain anything again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Stuck {
     /// Its name.
     pub host: String,
@@ -341,8 +341,6 @@ pub struct Stuck {
     /// Flows to this host that have not finished.
     pub unfinished: u64,
 }
-
-backwater_engine::plain! { Stuck { host, packets, held, flows, unfinished } }
 
 /// So many of a list are named.
 const NAMED: usize = 16;

@@ -27,8 +27,6 @@ pub(crate) struct LostLast {
     pub(crate) ahead: u32,
 }
 
-backwater_engine::plain! { LostLast { flow, seq, at, ahead } }
-
 impl LostLast {
     /// If a packet that has ended is the last one of a flow on a queue pair.
     fn of(packet: &Packet, now: u64, world: &World) -> Option<Self> {

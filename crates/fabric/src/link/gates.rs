@@ -29,8 +29,6 @@ pub(crate) struct Scope {
     pub(crate) key: u32,
 }
 
-backwater_engine::plain! { Scope { class, key } }
-
 impl Scope {
     /// All packets of a class.
     pub(crate) const ALL: u32 = u32::MAX;

@@ -12,8 +12,6 @@ macro_rules! reasons {
             $($(#[$doc])* $reason,)*
         }
 
-        backwater_engine::plain! { DropReason = $($reason)|+; }
-
         impl DropReason {
             /// All of them, in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$reason,)*];

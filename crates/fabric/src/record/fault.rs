@@ -12,8 +12,6 @@ macro_rules! words {
             $($(#[$doc])* $event,)*
         }
 
-        backwater_engine::plain! { $Type = $($event)|+; }
-
         impl $Type {
             /// Their words in tables.
             pub const WORDS: &'static [&'static str] = &[$($word,)*];

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::nic::host::Host;
 use crate::node::FabricNode;
@@ -50,7 +51,7 @@ pub struct Look {
 }
 
 /// How an egress port stands, all priorities together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub struct PortLook {
     /// The node.
     pub node: u32,
@@ -63,8 +64,6 @@ pub struct PortLook {
     /// For how long the gate that was closed longest has been closed so far.
     pub held: Span,
 }
-
-backwater_engine::plain! { PortLook { node, port, queue, closed, held } }
 
 impl Simulation {
     /// How the run stands between two stretches.

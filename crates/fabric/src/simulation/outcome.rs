@@ -1,9 +1,9 @@
 //! What became of each flow and each port, when a run is over.
 use std::convert::Infallible;
 
-use backwater_engine::plain;
 use backwater_traffic::OWN_CONNECTION;
 use backwater_units::{Bytes, Span, Time};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
@@ -20,6 +20,7 @@ use crate::world::World;
 const PIECE: usize = 8 * 1024;
 
 /// What the destination of a flow knows of it.
+#[derive(BorshSerialize, BorshDeserialize)]
 struct Came {
     finish: Time,
     packets: u32,
@@ -34,6 +35,7 @@ struct Came {
 }
 
 /// What the source of a flow knows of it.
+#[derive(BorshSerialize, BorshDeserialize)]
 struct Sent {
     start: Time,
     acked: Time,
@@ -46,11 +48,6 @@ struct Sent {
     /// Behind earlier messages, paced, held, queued.
     delay: [Span; 4],
     recovery: Span,
-}
-
-plain! {
-    Came { finish, packets, received, ce, ue, refused, duplicates, early, early_most, reorder_wait }
-    Sent { start, acked, cnps_ce, cnps_ue, resent, nacks, timeouts, failed, delay, recovery }
 }
 
 impl Simulation {

@@ -19,7 +19,7 @@ const BITS: f64 = 8.0;
 /// its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Measured; rows are written away
 /// in groups, so that no more than so many wait.
 const EMPTY_BYTES: f64 = 11e6;
-const PORT_BYTES: f64 = 6e3;
+const PORT_BYTES: f64 = 4e3;
 const FLOW_BYTES: f64 = 900.0;
 /// Of a flow, what every process lists of it: where it begins and ends, and its places there.
 const LISTED_BYTES: f64 = (size_of::<Flow>() + 6 * size_of::<u32>()) as f64;

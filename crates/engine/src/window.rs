@@ -440,6 +440,8 @@ struct Ways {
 
 impl Ways {
     const TURN: u64 = 4096;
+    /// Or as many as take about so long, as the next ones may be much busier.
+    const STRETCH: Duration = Duration::from_millis(10);
     /// Turns that try a way are shorter: so many windows, or so long on one thread.
     const TRY: u64 = 256;
     const PATIENCE: Duration = Duration::from_millis(1);
@@ -449,12 +451,13 @@ impl Ways {
     const SURE: f64 = 100_000.0;
 
     fn turn(&self) -> Turn {
-        let shared = Turn { way: Way::Shared, most: Self::TURN, patience: None, is_trial: false };
+        let most = (Self::STRETCH.as_nanos() as f64 / self.shared).min(Self::TURN as f64) as u64;
+        let shared = Turn { way: Way::Shared, most: most.max(Self::TRY), patience: None, is_trial: false };
         match self.turns % Self::AGAIN {
             0 => Turn { way: Way::Alone, most: Self::TRY, patience: Some(Self::PATIENCE), is_trial: true },
             1 => Turn { most: Self::TRY, is_trial: true, ..shared },
             _ if self.shared < self.alone || self.alone >= Self::SURE => shared,
-            _ => Turn { way: Way::Alone, ..shared },
+            _ => Turn { way: Way::Alone, most: Self::TURN, patience: Some(Self::STRETCH), is_trial: false },
         }
     }
 

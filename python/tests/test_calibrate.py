@@ -170,7 +170,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         assert all(row.size >= 1 and row.depth >= 1 and row.gbps > 0 for row in rows)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(
         st.tuples(

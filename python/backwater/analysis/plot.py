@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from cycler import cycler
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -226,7 +226,24 @@ class _Styled(Figure):
             if self._paper.width is not None:
                 for text in self.findobj(Text):
                     text.set_fontsize(min(_LARGEST, max(_SMALLEST, text.get_fontsize())))
-            super().savefig(*arguments, **options)
+            with self._laid_out(options.get("dpi", rcParams["savefig.dpi"])):
+                super().savefig(*arguments, **options)
+
+    @contextmanager
+    def _laid_out(self, dpi: float | str) -> Iterator[None]:
+        """The figure as it is laid out at that resolution. To write a figure that has yet to be laid out draws it twice."""
+        engine, own = self.get_layout_engine(), self.dpi
+        if engine is None or isinstance(dpi, str):
+            yield
+            return
+        self.dpi = dpi
+        engine.execute(self)
+        self.set_layout_engine(None)
+        try:
+            yield
+        finally:
+            self.dpi = own
+            self.set_layout_engine(engine)
 
 
 def figure(width: float = 7.0, height: float = 4.0) -> Figure:

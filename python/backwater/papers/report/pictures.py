@@ -24,8 +24,8 @@ def _reduced(whole: bytes) -> bytes | None:
             plain = Image.new("RGB", picture.size, "white")
             plain.paste(picture.convert("RGB"), mask=picture.convert("RGBA").getchannel("A"))
             out = io.BytesIO()
-            reduced = plain.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-            reduced.save(out, "PNG", optimize=True)
+            reduced = plain.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+            reduced.save(out, "PNG")
             return out.getvalue()
     except (UnidentifiedImageError, OSError):
         return None

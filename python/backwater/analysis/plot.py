@@ -231,7 +231,7 @@ class _Styled(Figure):
 
     @contextmanager
     def _laid_out(self, dpi: float | str) -> Iterator[None]:
-        """The figure as it is laid out at that resolution. To write a figure that has yet to be laid out draws it twice."""
+        """The figure, laid out at that resolution. To write a figure that has yet to be laid out draws it twice."""
         engine, own = self.get_layout_engine(), self.dpi
         if engine is None or isinstance(dpi, str):
             yield

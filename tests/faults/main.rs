@@ -3,6 +3,7 @@ mod anywhere;
 mod credits;
 mod links;
 mod losses;
+mod nics;
 mod overruns;
 mod routes;
 mod storms;

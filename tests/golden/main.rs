@@ -9,6 +9,7 @@ mod drain;
 mod fecn;
 mod frames;
 mod jobs;
+mod nics;
 mod one_link;
 mod padded;
 mod pause;

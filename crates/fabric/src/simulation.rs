@@ -35,7 +35,7 @@ use crate::fault::Faults;
 use crate::link::ports::Ports;
 use crate::log::Records;
 use crate::nic::host::Host;
-use crate::node::FabricNode;
+use crate::node::{FabricNode, HostRef};
 use crate::observe::taps::taps;
 use crate::packet::Packet;
 use crate::simulation::look::Looks;
@@ -329,8 +329,8 @@ impl Simulation {
         let fault = self.world.user.first_fault(|| {
             self.engine.nodes().into_iter().flat_map(|node| -> Box<dyn Iterator<Item = &UserFault>> {
                 match node {
-                    FabricNode::Host(host) => Box::new(host.user_faults()),
                     FabricNode::Switch(switch) => Box::new(switch.user_fault().into_iter()),
+                    _ => Box::new(node.host().into_iter().flat_map(HostRef::user_faults)),
                 }
             })
         });
@@ -365,19 +365,13 @@ impl Simulation {
     }
 
     /// The host of this number, if it is one of this process.
-    fn host(&self, index: u32) -> Option<&Host> {
-        match self.engine.node(self.network.hosts()[index as usize])? {
-            FabricNode::Host(host) => Some(host),
-            FabricNode::Switch(_) => unreachable!("hosts are hosts"),
-        }
+    fn host(&self, index: u32) -> Option<HostRef<'_>> {
+        self.engine.node(self.network.hosts()[index as usize])?.host()
     }
 
     /// The hosts of this process.
-    fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some(&**host),
-            FabricNode::Switch(_) => None,
-        })
+    fn hosts(&self) -> impl Iterator<Item = HostRef<'_>> {
+        self.engine.nodes().into_iter().filter_map(FabricNode::host)
     }
 
     /// The processes that share the nodes.
@@ -554,6 +548,9 @@ fn build(node: u32, spec: &Spec, ends: &HostFlows, world: &World) -> FabricNode 
     };
     let ports = Ports::new(node, &spec.network, sampled, world);
     match spec.network.nodes()[node as usize].role {
+        Role::Host if spec.network.ports(node).len() > 1 => {
+            FabricNode::Several(Box::new(Host::new(node, spec, ends, ports, world)))
+        }
         Role::Host => FabricNode::Host(Box::new(Host::new(node, spec, ends, ports, world))),
         Role::Switch => FabricNode::Switch(Box::new(Switch::new(node, spec, ports, world))),
     }

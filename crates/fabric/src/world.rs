@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{Form, LossyPool};
 use backwater_control::isolation::KeyKind;
-use backwater_topology::{Network, Port, Routes};
+use backwater_topology::{MAX_HOST_PORTS, Network, Port, Routes};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
 use backwater_units::{Bytes, Span};
@@ -105,6 +105,9 @@ impl Pfc {
 pub(crate) struct World {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
+    /// The port at which messages of the scheduler of jobs come in: no host has it, so that no frame has their place in the order of
+    /// events.
+    pub(crate) management: u16,
     pub(crate) classes: Classes,
     /// Classes under PFC (never class 0).
     pub(crate) lossless: u8,
@@ -278,6 +281,7 @@ impl World {
             telemetry: spec.pairs.iter().any(|pair| pair.reaction.wants_telemetry()),
             seed: spec.seed,
             clock: spec.clock,
+            management: if spec.network.with_several_ports().is_some() { MAX_HOST_PORTS as u16 } else { 1 },
             classes,
             lossless,
             round_robin: round_robin(&spec.switch),

@@ -225,6 +225,11 @@ impl Network {
         self.ports(self.hosts[host as usize])
     }
 
+    /// What the links of a host carry together, each way.
+    pub fn rate_of(&self, host: u32) -> Rate {
+        Rate::from_bps(self.nics(host).iter().map(|nic| nic.rate.as_bps()).sum())
+    }
+
     /// The first host (host index) with several ports.
     pub fn with_several_ports(&self) -> Option<u32> {
         (0..self.hosts.len() as u32).find(|host| self.nics(*host).len() > 1)

@@ -114,7 +114,7 @@ def packed(
         "opening": opening,
         "rest": run.rest,
         "missing": _missing(results),
-        "summary": summary.of(results, alone or {}, fabric.sizes, blame),
+        "summary": summary.of(results, alone or {}, network.sizes(results, fabric), blame),
         "differs": list(differs),
         "faults": wrong,
         "lanes": jobs.named,

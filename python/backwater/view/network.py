@@ -23,13 +23,6 @@ class Network:
     nodes: list[str]
     ports: pl.DataFrame
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """How many hosts, which have one link, and how many switches there are."""
-        ports = self.ports.filter(~pl.col("is_drain")).group_by("node_index").len()["len"]
-        hosts = int((ports == 1).sum())
-        return hosts, len(self.nodes) - hosts
-
     def numbers(self, keys: pl.Series) -> NDArray[np.int64]:
         """The ports' numbers from their keys; -1 for a key that is none."""
         known = self.ports["key"].to_numpy()
@@ -89,6 +82,14 @@ def places(results: Results, count: int) -> dict[str, list[Any]] | None:
     if all(isinstance(values, list) and len(values) == count for values in found.values()):
         return found
     return None
+
+
+def sizes(results: Results, found: Network) -> tuple[int, int]:
+    """How many hosts, which stand in tier 0, and how many switches; without tiers those with one link are hosts."""
+    known = places(results, len(found.nodes))
+    ports = found.ports.filter(~pl.col("is_drain")).group_by("node_index").len()["len"]
+    hosts = known["tier"].count(0) if known else int((ports == 1).sum())
+    return hosts, len(found.nodes) - hosts
 
 
 def add(columns: Columns, found: Network, tick_ps: int) -> list[str]:

@@ -16,6 +16,12 @@ export function portsOf(run: Pick<Run, "header" | "ports" | "node" | "drain">): 
   return found;
 }
 
+/** Whether a node is a host: it stands in tier 0; where no tiers are told, it has one link. */
+function isHost(run: Pick<Run, "header">, out: number[][], node: number): boolean {
+  const places = run.header.places;
+  return places ? places.tier[node] === 0 : out[node].length === 1;
+}
+
 /** Links from every node to `target`; Infinity where there is no way. Hosts do not forward. */
 export function distances(run: Pick<Run, "header" | "ports" | "node" | "peer" | "drain">, out: number[][], target: number) {
   const distance = new Float64Array(run.header.nodes.length).fill(Infinity);
@@ -24,7 +30,7 @@ export function distances(run: Pick<Run, "header" | "ports" | "node" | "peer" | 
   while (level.length) {
     const next: number[] = [];
     for (const node of level) {
-      if (node !== target && out[node].length === 1) continue;
+      if (node !== target && isHost(run, out, node)) continue;
       for (const port of out[node]) {
         const peer = run.peer[port];
         if (distance[peer] === Infinity) {

@@ -1,6 +1,6 @@
 //! Invariants checked at the end of every run: what came in and has not gone out is still there.
 
-use crate::node::FabricNode;
+use crate::node::{FabricNode, HostRef};
 use crate::packet::Packet;
 use crate::world::World;
 
@@ -10,16 +10,16 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
     let mut held = 0;
     for (at, queue) in ports.queues().iter().enumerate() {
         let (bytes, packets) = match node {
-            FabricNode::Host(_) => count(ports.pool().iter(*queue.fifo())),
             FabricNode::Switch(switch) => count(switch.waiting(at)),
+            _ => count(ports.pool().iter(*queue.fifo())),
         };
         if bytes != u64::from(queue.bytes()) {
             return Err(format!("queue {at} counts {} B and holds {bytes} B", queue.bytes()));
         }
         let (port, class) = ports.port_and_class(at);
         let ready = match node {
-            FabricNode::Host(_) => packets > 0,
             FabricNode::Switch(switch) => !switch.first_sizes(at).is_empty(),
+            _ => packets > 0,
         };
         if ready != (ports.egress(port).waiting() & (1 << class) != 0) {
             return Err(format!("port {port} does not know that class {class} holds {packets} packets"));
@@ -33,8 +33,8 @@ pub(crate) fn check(node: &FabricNode, world: &World) -> Result<(), String> {
         return Err(format!("{held} packets wait, but {} slots are taken", ports.pool().slots()));
     }
     match node {
-        FabricNode::Host(host) => host.endpoint().map_or(Ok(()), |endpoint| endpoint.check(ports)),
         FabricNode::Switch(switch) => switch.check(world),
+        _ => node.host().and_then(HostRef::endpoint).map_or(Ok(()), |endpoint| endpoint.check(ports)),
     }
 }
 

@@ -14,8 +14,7 @@ use backwater_engine::Engine;
 use backwater_topology::{Network, Port};
 
 use crate::link::ports::{Ports, Queue};
-use crate::nic::host::Host;
-use crate::node::FabricNode;
+use crate::node::{FabricNode, HostRef};
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::world::World;
@@ -226,9 +225,8 @@ fn flows(
     let (nodes, processes) = (engine.nodes(), engine.processes());
     let (mut under_way, mut lost) = (vec![0_u32; world.flows.len()], vec![0_u32; world.flows.len()]);
     let on_wires = on_wires.iter().map(|(_, packet)| packet);
-    let kept =
-        nodes.iter().filter_map(|node| if let FabricNode::Host(host) = node { Some(host) } else { None });
-    let kept = kept.flat_map(|host| host.kept());
+    let kept = nodes.iter().filter_map(|node| node.host());
+    let kept = kept.flat_map(HostRef::kept);
     let waiting = nodes.iter().flat_map(|node| node.ports().pool().taken());
     let crossing: Vec<Packet> = nodes.iter().flat_map(|node| node.crossing()).collect();
     for packet in on_wires.chain(kept).chain(waiting).chain(&crossing).filter(|packet| packet.is_data()) {
@@ -247,12 +245,9 @@ fn flows(
     for (flow, _, packets) in &all_lost {
         lost[*flow as usize] += packets;
     }
-    let host = |index: u32| match engine.node(network.hosts()[index as usize])? {
-        FabricNode::Host(host) => Some(&**host),
-        FabricNode::Switch(_) => unreachable!("hosts are hosts"),
-    };
+    let host = |index: u32| engine.node(network.hosts()[index as usize])?.host();
     // Delivered, those that came twice, and those that were refused: what the source of a flow in another process does not know.
-    let came = |index: u32, destination: &Host| {
+    let came = |index: u32, destination: HostRef<'_>| {
         let slot = world.receiver_slot[index as usize];
         let receiver = &destination.receivers()[slot as usize];
         (receiver.packets(), destination.duplicates(slot), receiver.refused())

@@ -28,7 +28,7 @@ use crate::spec::Clock;
 use crate::violation::{Breach, What};
 use crate::world::World;
 
-/// The port of a NIC: it has one.
+/// The port of a host, or its first one: timers of what is of no port are its.
 pub(crate) const NIC: u16 = 0;
 
 /// One egress queue: a port's packets of one class, and the detector's registers for it. What was sent does not stand side by side:
@@ -676,11 +676,11 @@ impl Ports {
     /// serves the oldest packet first.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see below")]
-    pub(crate) fn inject<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        let egress = &mut self.egress[usize::from(NIC)];
+    pub(crate) fn inject<P: Post<Packet>>(&mut self, port: u16, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let egress = &mut self.egress[usize::from(port)];
         let (time, peer_port) = (egress.occupy(cx.now, packet.size), egress.peer_port);
         let injected = (cx.now >> 10) as u32;
-        self.send(NIC, time, packet, cx, move |copy| {
+        self.send(port, time, packet, cx, move |copy| {
             copy.time = time;
             copy.port = peer_port;
             copy.next = injected;

@@ -19,31 +19,36 @@ const QUANTA: u16 = u16::MAX;
 /// In the argument of a timer: PAUSEs of the classes beside it have run out.
 const PAUSED: u32 = 1 << 8;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// The timetable has something for now.
     #[cold]
     pub(super) fn fault_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         while let Some(change) = self.ports.next_change(cx.now, cx.world) {
             let event = match change.what {
-                Change::Down(_) => {
+                Change::Down(port) => {
+                    self.turn_to(port);
                     self.link_down(change.fault, cx);
+                    self.choose_ports(cx.now, cx.world);
                     FaultEvent::Down
                 }
                 Change::Stop => {
                     self.stop(change.fault, cx);
                     FaultEvent::Stopped
                 }
-                Change::Up(_) => {
+                Change::Up(port) => {
+                    self.turn_to(port);
                     if self.ports.faults_mut().has_stopped() {
-                        self.ports.restart_credits(NIC, cx.now);
+                        self.ports.restart_credits(self.nic(), cx.now);
                         self.tell_though_stopped(cx);
                     } else {
-                        self.ports.open_link(NIC, cx.now);
+                        self.ports.open_link(self.nic(), cx.now);
                     }
+                    self.choose_ports(cx.now, cx.world);
                     FaultEvent::Up
                 }
-                Change::Rate(_, rate) => {
-                    self.ports.set_rate(NIC, rate);
+                Change::Rate(port, rate) => {
+                    self.turn_to(port);
+                    self.ports.set_rate(self.nic(), rate);
                     FaultEvent::Rate
                 }
                 Change::Storm(priorities) => {
@@ -55,14 +60,20 @@ impl Host {
                     let classes = self.ports.faults_mut().storm();
                     self.ports.faults_mut().set_storm(0);
                     let released = classes & !self.paused_by_queue();
-                    self.ports.egress_mut(NIC).owe_pfc(0, released);
+                    self.ports.egress_mut(self.nic()).owe_pfc(0, released);
                     FaultEvent::Calm
+                }
+                Change::Routes { from, until } if SEVERAL => {
+                    self.reroute(cx.world.ways(from..until));
+                    self.choose_ports(cx.now, cx.world);
+                    self.ports.note_fault(change.fault, FaultEvent::Rerouted, None, cx);
+                    continue;
                 }
                 Change::Avoid(_) | Change::Admit(_) | Change::Routes { .. } => {
                     unreachable!("a host does not forward")
                 }
             };
-            self.ports.note_fault(change.fault, event, Some(NIC), cx);
+            self.ports.note_fault(change.fault, event, Some(self.nic()), cx);
         }
         self.ports.arm_fault(cx.world);
         self.send_next(cx);
@@ -105,7 +116,7 @@ impl Host {
 
     /// Frames that wait in its queues are lost; queue pairs keep what they have.
     fn link_down<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
-        self.ports.shut_link(NIC, fault, cx);
+        self.ports.shut_link(self.nic(), fault, cx);
         self.forget_own_pauses(fault, cx);
         for class in 0..cx.world.classes.count {
             self.flush(class, DropReason::LinkDown, fault, cx);
@@ -114,18 +125,20 @@ impl Host {
 
     /// Loses the frames that wait at its port in a class.
     fn flush<P: Post<Packet>>(&mut self, class: u8, reason: DropReason, fault: u16, cx: &mut Ctx<'_, P>) {
-        while !self.ports.queue(self.ports.at(NIC, class)).fifo().is_empty() {
-            let packet = self.ports.dequeue(NIC, class);
-            self.ports.lose(&packet, NIC, reason, fault, cx);
+        let nic = self.nic();
+        while !self.ports.queue(self.ports.at(nic, class)).fifo().is_empty() {
+            let packet = self.ports.dequeue(nic, class);
+            self.ports.lose(&packet, nic, reason, fault, cx);
         }
     }
 
     /// The watchdog looks at the gate of a class.
     #[cold]
     pub(super) fn watchdog_due<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
         let offer = self.peek(1 << class, cx.now, cx.now, cx.world);
         let waiting = offer.is_some_and(|offer| offer.ready <= cx.now);
-        let (change, action) = self.ports.look_at_gate((NIC, class), waiting, cx);
+        let (change, action) = self.ports.look_at_gate((nic, class), waiting, cx);
         if change == StormChange::Same {
             return;
         }
@@ -133,8 +146,8 @@ impl Host {
             self.flush(class, DropReason::Watchdog, NO_FAULT, cx);
         }
         let opens = change == StormChange::Ends || self.ports.ignores_pauses(action, cx);
-        if opens && self.ports.closed_since(NIC, class).is_some() {
-            self.ports.open_gate(NIC, class, true, cx);
+        if opens && self.ports.closed_since(nic, class).is_some() {
+            self.ports.open_gate(nic, class, true, cx);
         }
         self.send_next(cx);
     }

@@ -9,7 +9,7 @@ use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::record::{ArrivedRecord, InjectedRecord};
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Data packet `seq` of its flow has come in.
     #[cold]
     pub(crate) fn note_arrival<P: Post<Packet>>(

@@ -1,4 +1,4 @@
-//! A host: a NIC with one port, the sending and receiving halves of its queue pairs.
+//! A host: a NIC with one port or several, the sending and receiving halves of its queue pairs.
 use backwater_control::notify::Notify;
 use backwater_engine::{
     Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
@@ -15,6 +15,7 @@ use crate::ctx::Ctx;
 use crate::link::bursts::Bursts;
 use crate::link::ports::{NIC, Ports, Purpose};
 use crate::nic::isolation::Notified;
+use crate::nic::nics::{Nics, port_by_hash};
 use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
@@ -35,8 +36,9 @@ use crate::transport::roce::queue_pairs;
 use crate::user::UserFault;
 use crate::world::World;
 
+/// With one port, or with several.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
-pub(crate) struct Host {
+pub(crate) struct Host<const SEVERAL: bool> {
     pub(super) ports: Ports,
     pub(super) senders: Vec<Sender>,
     /// One for each sender, or for all those of a connection.
@@ -49,7 +51,7 @@ pub(crate) struct Host {
     order: Vec<u32>,
     /// How many of them have started.
     started: u32,
-    /// The queue pairs that have something to send.
+    /// The queue pairs that have something to send; with several ports those of the first.
     pub(super) pacing_queue: PacingQueue,
     watched: Vec<u32>,
     /// Queue pairs that isolation moves to the congested class.
@@ -76,9 +78,11 @@ pub(crate) struct Host {
     detour: bool,
     /// What came in this period, if that is recorded.
     pub(super) delivered: Option<Box<Delivered>>,
+    /// With several ports: which does what.
+    pub(super) nics: Option<Box<Nics>>,
 }
 
-impl Node for Host {
+impl<const SEVERAL: bool> Node for Host<SEVERAL> {
     node_of_ports!(ports);
 
     #[inline]
@@ -114,6 +118,7 @@ impl Node for Host {
     )]
     fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
         let cx = &mut Ctx { now: packet.time, world, post };
+        self.turn_to(packet.port);
         self.sample_until(cx);
         self.ports.note(packet);
         let now = packet.time;
@@ -182,14 +187,16 @@ impl Node for Host {
         let cx = &mut Ctx { now: key.time, world, post };
         self.sample_until(cx);
         if key.class() == Class::Wake {
-            self.ports.take_wake();
+            let port = self.ports.take_wake();
+            self.turn_to(port);
             self.send_next(cx);
             return;
         }
-        let (timer, _) = self.ports.take_timer();
+        let (timer, port) = self.ports.take_timer();
+        self.turn_to(port);
         match timer.purpose {
             Purpose::PauseExpiry => {
-                if self.ports.pause_expired(NIC, timer.argument as u8, cx) {
+                if self.ports.pause_expired(self.nic(), timer.argument as u8, cx) {
                     self.send_next(cx);
                 }
             }
@@ -206,7 +213,7 @@ impl Node for Host {
             Purpose::Cnp => self.cnp_made(cx),
             Purpose::Start => self.start(cx),
             Purpose::Credit => {
-                self.ports.credit_timer(NIC, timer.argument, timer.time);
+                self.ports.credit_timer(self.nic(), timer.argument, timer.time);
                 self.send_next(cx);
             }
             Purpose::Step => self.carry_out(timer.argument, cx),
@@ -228,11 +235,17 @@ impl Node for Host {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     pub(crate) fn new(node: u32, spec: &Spec, ends: &HostFlows, ports: Ports, world: &World) -> Self {
         let host = spec.network.host_index(node).expect("a host") as usize;
+        let port_of = |flow: u32| {
+            let ports =
+                if SEVERAL { world.routes.next_ports(node, world.flows[flow as usize].dst) } else { &[] };
+            port_by_hash(node, ports, flow, false, world).unwrap_or(NIC)
+        };
         let line = ports.egress(NIC).rate();
-        let (senders, pacers, connections) = queue_pairs::sending(ends.sent(host), line, world);
+        let line_of = |flow| ports.egress(port_of(flow)).rate();
+        let (senders, pacers, connections) = queue_pairs::sending(ends.sent(host), line_of, world);
         let (receivers, notifiers) = queue_pairs::receiving(ends.received(host), world);
         let steps = Steps::new(ends.steps(host), &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
@@ -251,7 +264,15 @@ impl Host {
         let is_standing = |sender: &&Sender| world.flows[sender.flow() as usize].pacing == Pacing::Messages;
         let standing = senders.iter().filter(is_standing).map(Sender::pacer);
         let pacing_queue = PacingQueue::new(world.nic.scheduler, ports.classes(), pacers.len(), standing);
+        let nics = SEVERAL.then(|| {
+            let mut of = vec![NIC; pacers.len()];
+            for sender in &senders {
+                of[sender.pacer() as usize] = port_of(sender.flow());
+            }
+            Box::new(Nics::new(ports.count(), of, &pacing_queue))
+        });
         let mut this = Self {
+            nics,
             detour: endpoint.is_some() || reorder.is_some() || responders.is_some(),
             endpoint,
             reorder,
@@ -305,9 +326,10 @@ impl Host {
             let before = waiting.partition_point(|slot| start(&self.senders[*slot as usize]) <= flow.start);
             self.order.insert(self.started as usize + before, slot);
         }
-        self.pacers.push(Pacer::new(index, flow, self.ports.egress(NIC).rate(), world));
+        let port = self.port_for(index, world);
+        self.pacers.push(Pacer::new(index, flow, self.ports.egress(port).rate(), world));
         self.senders.push(Sender::new(index, flow, pacer, OWN_CONNECTION, world));
-        self.pacing_queue.add();
+        self.add_queue_pair(port);
         if let Some(steps) = &mut self.steps {
             steps.add_sender();
         }
@@ -475,9 +497,10 @@ impl Host {
         if self.begin_beside(pair, now, world) {
             return;
         }
+        let port = self.port_of(self.senders[pair as usize].pacer());
         let sender = &mut self.senders[pair as usize];
         let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
-        sender.source_delay_mut().start(now, self.ports.closed_for(NIC, class, now));
+        sender.source_delay_mut().start(now, self.ports.closed_for(port, class, now));
         let ready = match sender.connection() {
             OWN_CONNECTION => Some((self.first_due(pair, now), pair)),
             connection => {
@@ -491,7 +514,7 @@ impl Host {
             }
         };
         if let Some((due, pair)) = ready {
-            self.pacing_queue.push(class, due, pair, queue_pair);
+            self.queue_of(queue_pair).push(class, due, pair, queue_pair);
         }
     }
 
@@ -499,19 +522,20 @@ impl Host {
     #[cold]
     pub(crate) fn next_message(
         &mut self,
-        connection: u32,
+        number: u32,
         class: u8,
         now: u64,
         world: &World,
     ) -> Option<(u64, u32)> {
-        let connection = &mut self.connections[connection as usize];
-        let next = connection.begin()?;
+        let next = self.connections[number as usize].begin()?;
+        let port = self.port_of(self.senders[next as usize].pacer());
+        let connection = &mut self.connections[number as usize];
         let sender = &mut self.senders[next as usize];
         sender.begin_message(world);
         let source_delay = sender.source_delay_mut();
         let posted = source_delay.since();
         let due = connection.due().max(posted);
-        source_delay.follow(connection.free_at(), self.ports.closed_for(NIC, class, now));
+        source_delay.follow(connection.free_at(), self.ports.closed_for(port, class, now));
         let due = match &mut self.requests {
             Some(requests) => requests.follows(sender, posted, connection.free_at(), due),
             None => due,

@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// A congestion isolation message arrived.
     #[cold]
     pub(crate) fn on_cim<P: Post<Packet>>(&mut self, cim: &Packet, cx: &mut Ctx<'_, P>) {

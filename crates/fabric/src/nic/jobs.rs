@@ -10,10 +10,7 @@ use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
 use crate::record::JobRecord;
 
-/// The port at which messages of the scheduler come in: no host has it, so that no frame has their place in the order of events.
-const MANAGEMENT: u16 = NIC + 1;
-
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// A rank of a job is done with something that is recorded.
     #[cold]
     pub(super) fn job_goes_on<P: Post<Packet>>(&mut self, done: Done, cx: &mut Ctx<'_, P>) {
@@ -55,6 +52,6 @@ impl Host {
 /// Sends a message of the scheduler about a gate, which takes effect so much later.
 fn tell<P: Post<Packet>>(kind: Kind, gate: u32, place: Place, delay: u64, cx: &mut Ctx<'_, P>) {
     let time = cx.now + delay;
-    let message = Packet { time, flow: gate, kind, port: MANAGEMENT, ..Packet::NONE };
+    let message = Packet { time, flow: gate, kind, port: cx.world.management, ..Packet::NONE };
     cx.post.send(place, time, &message, |_| ());
 }

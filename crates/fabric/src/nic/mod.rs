@@ -1,9 +1,10 @@
-//! A host's NIC: what it sends next, and how it takes what arrives.
+//! The NICs of a host: what they send next, and how they take what arrives.
 mod faults;
 mod goodput;
 pub(crate) mod host;
 pub(crate) mod isolation;
 mod jobs;
+pub(crate) mod nics;
 pub(crate) mod pacing_queue;
 pub(crate) mod pft;
 pub(crate) mod put;

@@ -20,7 +20,7 @@ pub(crate) struct PacingQueue {
 /// A queue pair whose next packet is due at `due`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Entry {
-    due: u64,
+    pub(super) due: u64,
     /// Breaks ties of `due`: the queue pair's number where they take turns, else that of what it sends.
     number: u32,
     /// The sender whose packet it is.

@@ -8,7 +8,7 @@ use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::world::World;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// The timer of a rank: it begins, or the cost of its op has been paid.
     #[cold]
     pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {
@@ -90,12 +90,13 @@ impl Host {
     /// A queue pair gets one more message.
     fn give_to_pair(&mut self, slot: u32, message: Message, now: u64, world: &World) {
         self.book_throttled(now);
+        let port = self.port_of(self.senders[slot as usize].pacer());
         let sender = &mut self.senders[slot as usize];
         let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
         let number = sender.connection();
         let connection = &mut self.connections[number as usize];
         if connection.is_idle() {
-            sender.source_delay_mut().start(now, self.ports.closed_for(NIC, class, now));
+            sender.source_delay_mut().start(now, self.ports.closed_for(port, class, now));
         }
         sender.give(message, now);
         connection.start(slot);
@@ -105,7 +106,7 @@ impl Host {
             return self.posted(slot, next, now, world);
         }
         if let Some((due, pair)) = self.next_message(number, class, now, world) {
-            self.pacing_queue.push(class, due, pair, queue_pair);
+            self.queue_of(queue_pair).push(class, due, pair, queue_pair);
         }
     }
 }

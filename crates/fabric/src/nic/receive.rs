@@ -6,7 +6,6 @@ use backwater_units::{Bytes, Time};
 
 use crate::app::steps::Happened;
 use crate::ctx::Ctx;
-use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
 use crate::packet::{Kind, Packet};
@@ -15,7 +14,7 @@ use crate::transport::roce::queue_pair::Verdict;
 use crate::violation::What;
 use crate::world::World;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     #[inline(always)]
     #[allow(
         clippy::inline_always,
@@ -27,6 +26,7 @@ impl Host {
         quiet: bool,
         cx: &mut Ctx<'_, P>,
     ) {
+        let nic = self.nic();
         let slot = cx.world.receiver_slot[packet.flow as usize];
         let receiver = &mut self.receivers[slot as usize];
         let (now, before) = (packet.time, receiver.received());
@@ -51,7 +51,7 @@ impl Host {
                     match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
                         Action::Nothing => {}
                         Action::Send(code) => self.send_cnp(packet.flow, kind, code, cx),
-                        Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
+                        Action::Arm(at) => self.ports.set_timer(at.as_ps(), nic, Purpose::Notify, slot),
                     }
                 }
                 if let (Some(echo), Some(ack), false) = (ack, &pair.ack, EARLY && quiet) {
@@ -130,7 +130,7 @@ impl Host {
         match &mut self.requests {
             Some(requests) if requests.makes_cnps() => {
                 let at = requests.make(frame, cx.now);
-                self.ports.set_timer(at, NIC, Purpose::Cnp, 0);
+                self.ports.set_timer(at, self.nic(), Purpose::Cnp, 0);
             }
             _ => self.send_control(&frame, cx),
         }
@@ -144,13 +144,15 @@ impl Host {
         } else {
             frame.class
         };
-        self.ports.enqueue_in(NIC, class, frame);
+        let nic = self.port_back(frame, cx.world);
+        self.turn_to(nic);
+        self.ports.enqueue_in(nic, class, frame);
         if self.ports.has_credits() {
             // Credits that are too few for data may do for this.
             self.fed(frame.class, cx);
         }
         self.send_next(cx);
-        self.ports.note_queue(NIC, class);
+        self.ports.note_queue(nic, class);
     }
 
     /// An ACK tells the reaction point something.
@@ -168,7 +170,7 @@ impl Host {
             let pacer = &mut self.pacers[queue_pair as usize];
             if let Some(due) = window.acknowledged(ack, telemetry, kind, pacer, cx.world) {
                 let class = self.notified.class_of(&self.senders[slot as usize], cx.world);
-                self.pacing_queue.push(class, due, slot, queue_pair);
+                self.queue_of(queue_pair).push(class, due, slot, queue_pair);
                 self.send_next(&mut cx.at(ack.time));
             }
             return;

@@ -57,7 +57,7 @@ impl Responders {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Data of a queue pair that sends again what is lost has come: packet `number` of its flow.
     #[cold]
     #[inline(never)]
@@ -69,6 +69,7 @@ impl Host {
         spec: &ReliableSpec,
         cx: &mut Ctx<'_, P>,
     ) {
+        let nic = self.nic();
         let first = cx.world.first_of(packet.flow);
         let lead = cx.world.receiver_slot[first as usize];
         let (number, now) = (cx.world.base_of(packet.flow) + number, Time::from_ps(packet.time));
@@ -111,7 +112,7 @@ impl Host {
         }
         if discards {
             self.receivers[slot as usize].count_refused();
-            self.ports.count_drop(packet, NIC, DropReason::NotTaken, cx);
+            self.ports.count_drop(packet, nic, DropReason::NotTaken, cx);
         }
     }
 
@@ -289,9 +290,9 @@ impl Host {
             }
         }
         match self.turn(lead, world) {
-            (_, Some(next), due) if next == pair => self.pacing_queue.sent(class, due),
-            (_, Some(next), due) => self.pacing_queue.sent_before(class, due, next),
-            (_, None, _) => self.pacing_queue.sent_last(class),
+            (_, Some(next), due) if next == pair => self.queue().sent(class, due),
+            (_, Some(next), due) => self.queue().sent_before(class, due, next),
+            (_, None, _) => self.queue().sent_last(class),
         }
     }
 
@@ -371,10 +372,10 @@ impl Host {
         let sender = &self.senders[lead as usize];
         let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
         if let Some(slot) = before {
-            self.pacing_queue.take_if(class, |pair| pair == slot);
+            self.queue_of(queue_pair).take_if(class, |pair| pair == slot);
         }
         if let Some(slot) = next {
-            self.pacing_queue.push(class, due.max(now), slot, queue_pair);
+            self.queue_of(queue_pair).push(class, due.max(now), slot, queue_pair);
         }
         true
     }

@@ -10,7 +10,6 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::extensions::Extensions;
-use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
 use crate::packet::{LAST, Packet};
@@ -101,7 +100,7 @@ impl Reorder {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Data that does not simply go on: of a host that is slow, or that sorts.
     #[cold]
     #[inline(never)]
@@ -158,6 +157,7 @@ impl Host {
 
     /// A mark is answered when it comes, not when its packet's turn has come.
     pub(super) fn notify_early<P: Post<Packet>>(&mut self, slot: u32, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
         let receiver = &self.receivers[slot as usize];
         let (kind, notes) = (receiver.kind(), receiver.notes());
         let Some(config) = &cx.world.pairs[usize::from(kind)].notify else { return };
@@ -165,7 +165,7 @@ impl Host {
         match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
             Action::Nothing => {}
             Action::Send(code) => self.send_cnp(packet.flow, kind, code, cx),
-            Action::Arm(at) => self.ports.set_timer(at.as_ps(), NIC, Purpose::Notify, slot),
+            Action::Arm(at) => self.ports.set_timer(at.as_ps(), nic, Purpose::Notify, slot),
         }
     }
 }

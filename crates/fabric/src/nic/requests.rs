@@ -59,7 +59,7 @@ impl Requests {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// When the first packet of a flow is due that starts `now` on a queue pair of its own.
     pub(crate) fn first_due(&mut self, pair: u32, now: u64) -> u64 {
         let sender = &mut self.senders[pair as usize];

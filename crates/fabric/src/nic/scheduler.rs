@@ -23,7 +23,6 @@ use backwater_engine::Post;
 use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
-use crate::link::ports::NIC;
 use crate::nic::host::Host;
 use crate::nic::reorder::put_number;
 use crate::packet::{Kind, Packet};
@@ -55,22 +54,30 @@ enum Source {
     Later,
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Sends what the port may send now, and arranges to be woken for what comes after it.
     #[inline]
     pub(crate) fn send_next<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let egress = self.ports.egress(NIC);
+        if SEVERAL { self.send_by_all(cx) } else { self.send_by_one(cx) }
+    }
+
+    /// The same by the port that the present event is about.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "where there is one port, nobody else calls it")]
+    pub(super) fn send_by_one<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
+        let egress = self.ports.egress(nic);
         if egress.busy_until() <= cx.now {
             if self.ports.has_credits() {
                 if self.send_by_credit(cx) {
                     return;
                 }
             } else if egress.owes_frame() {
-                self.ports.transmit_pfc(NIC, cx);
-            } else if let Some(class) = self.ports.choose(NIC, cx.world.round_robin) {
-                let packet = self.ports.dequeue(NIC, class);
+                self.ports.transmit_pfc(nic, cx);
+            } else if let Some(class) = self.ports.choose(nic, cx.world.round_robin) {
+                let packet = self.ports.dequeue(nic, class);
                 self.count_sent(&packet);
-                self.ports.inject(&packet, cx);
+                self.ports.inject(nic, &packet, cx);
             } else if !self.transports.is_empty() {
                 self.send_offered(cx);
             } else {
@@ -84,9 +91,10 @@ impl Host {
     /// is set.
     #[inline(never)]
     fn send_by_credit<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> bool {
+        let nic = self.nic();
         let held = if self.throttle.is_some() { self.held(cx) } else { 0 };
-        if self.ports.egress(NIC).owes_frame() {
-            let sent = self.ports.transmit_credit(NIC, cx);
+        if self.ports.egress(nic).owes_frame() {
+            let sent = self.ports.transmit_credit(nic, cx);
             if sent.short {
                 self.note_short(sent.class, cx);
             }
@@ -102,26 +110,28 @@ impl Host {
 
     /// Sends the first frame for which there are credits, of classes that are not `held`.
     fn send_what_fits<P: Post<Packet>>(&mut self, held: u8, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
         loop {
-            let open = !(self.ports.egress(NIC).paused() | held);
+            let open = !(self.ports.egress(nic).paused() | held);
             let Some(offer) = self.peek(open, cx.now, cx.now, cx.world) else { return };
             let Some(size) = self.size(&offer, cx.world).filter(|_| offer.ready <= cx.now) else { return };
-            if self.ports.opens(NIC, offer.class, size) == Opens::Now {
+            if self.ports.opens(nic, offer.class, size) == Opens::Now {
                 self.take(&offer, cx);
                 self.throttle_sent(offer.class, size, cx);
                 return;
             }
-            self.ports.close_gate(NIC, offer.class, cx);
+            self.ports.close_gate(nic, offer.class, cx);
         }
     }
 
     /// What leaves next of these classes, by a port that is free from `free` on, as it looks `now`: this is the order of the sources.
     #[inline]
     pub(crate) fn peek(&mut self, open: u8, free: u64, now: u64, world: &World) -> Option<Offer> {
-        if let Some(class) = self.ports.ready(NIC, open, world.round_robin) {
+        let nic = self.nic();
+        if let Some(class) = self.ports.ready(nic, open, world.round_robin) {
             return Some(Offer { ready: 0, since: 0, class, source: Source::Queue });
         }
-        let next = self.pacing_queue.next(open, free);
+        let next = self.queue().next(open, free);
         let pair = next.map(|(class, due, pair)| Offer {
             ready: due,
             since: due,
@@ -155,8 +165,9 @@ impl Host {
 
     /// Bytes of a frame, if it is known already which one it will be.
     pub(crate) fn size(&self, offer: &Offer, world: &World) -> Option<u16> {
+        let nic = self.nic();
         match offer.source {
-            Source::Queue => Some(self.ports.first(NIC, offer.class).size),
+            Source::Queue => Some(self.ports.first(nic, offer.class).size),
             Source::QueuePair(pair) => Some(self.senders[pair as usize].next_packet(world).2),
             Source::Transport(_, size) => Some(size),
             Source::Later => None,
@@ -166,13 +177,14 @@ impl Host {
     /// Sends what was offered by an idle port. A call: a third copy of what puts frames on the wire makes the other two dearer.
     #[inline(never)]
     fn take<P: Post<Packet>>(&mut self, offer: &Offer, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
         match offer.source {
             Source::Queue => {
-                let packet = self.ports.dequeue_in_turn(NIC, offer.class);
+                let packet = self.ports.dequeue_in_turn(nic, offer.class);
                 self.count_sent(&packet);
-                self.ports.inject(&packet, cx);
+                self.ports.inject(nic, &packet, cx);
                 if self.ports.has_credits() {
-                    self.ports.spend_credit(NIC, &packet);
+                    self.ports.spend_credit(nic, &packet);
                 }
             }
             Source::QueuePair(pair) => self.send_data(offer.class, offer.since, pair, cx),
@@ -184,7 +196,8 @@ impl Host {
     /// Sends what [`Host::peek`] offers, if it can leave now.
     #[inline(never)]
     fn send_offered<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let open = !self.ports.egress(NIC).paused();
+        let nic = self.nic();
+        let open = !self.ports.egress(nic).paused();
         if let Some(offer) = self.peek(open, cx.now, cx.now, cx.world)
             && offer.ready <= cx.now
         {
@@ -196,7 +209,9 @@ impl Host {
     /// hop. [`Host::send_next`] has seen that no frame waits in a queue.
     #[inline]
     fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if let Some((class, due, pair)) = self.pacing_queue.next(!self.ports.egress(NIC).paused(), cx.now)
+        let nic = self.nic();
+        let open = !self.ports.egress(nic).paused();
+        if let Some((class, due, pair)) = self.queue().next(open, cx.now)
             && due <= cx.now
         {
             self.send_data(class, due, pair, cx);
@@ -204,8 +219,9 @@ impl Host {
     }
 
     /// Whether anything will be sent if nothing happens: at once, or at an instant that is known.
-    pub(crate) fn has_next(&mut self, now: u64, world: &World) -> bool {
-        let egress = self.ports.egress(NIC);
+    pub(super) fn port_has_next(&mut self, now: u64, world: &World) -> bool {
+        let nic = self.nic();
+        let egress = self.ports.egress(nic);
         let open = !egress.paused();
         egress.waiting() & open != 0 || self.next_due(open, now, world).is_some()
     }
@@ -231,15 +247,16 @@ impl Host {
 
     /// Opens a closed gate if there are credits for the frame that leaves next of its class, or none is known. Whether it did.
     fn reopen<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) -> bool {
-        let egress = self.ports.egress(NIC);
+        let nic = self.nic();
+        let egress = self.ports.egress(nic);
         if egress.paused() & (1 << class) == 0 {
             return false;
         }
         let next = self.peek(1 << class, egress.busy_until().max(cx.now), cx.now, cx.world);
         let size = next.and_then(|offer| self.size(&offer, cx.world));
-        let opens = size.is_none_or(|size| self.ports.fits(NIC, class, size));
+        let opens = size.is_none_or(|size| self.ports.fits(nic, class, size));
         if opens {
-            self.ports.open_gate(NIC, class, false, cx);
+            self.ports.open_gate(nic, class, false, cx);
         }
         opens
     }
@@ -250,6 +267,7 @@ impl Host {
         reason = "measured: with two callers it is a call of its own, which costs 4 instructions a hop"
     )]
     pub(crate) fn send_data<P: Post<Packet>>(&mut self, class: u8, due: u64, pair: u32, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
         let sender = &mut self.senders[pair as usize];
         let (seq, dst, size) = sender.next_packet(cx.world);
         let mut packet = Packet {
@@ -265,12 +283,12 @@ impl Host {
             class,
             echo: CodePoint::NotCapable,
         };
-        let wire_time = self.ports.egress(NIC).wire_time(size);
-        sender.source_delay_mut().sent(due, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
+        let wire_time = self.ports.egress(nic).wire_time(size);
+        sender.source_delay_mut().sent(due, cx.now, wire_time, self.ports.closed_for(nic, class, cx.now));
         let pacer = &mut self.pacers[sender.pacer() as usize];
         // One question for most packets, and a place of its own for what the others ask.
         match sender.sent(pacer, due, cx.now, size, wire_time, cx.world) {
-            After::Due(next) => self.pacing_queue.sent(class, next),
+            After::Due(next) => self.queue().sent(class, next),
             After::Repeats => self.sent_reliably(pair, &mut packet, due, cx.now, wire_time, cx.world),
             rest => self.rests(rest, pair, &mut packet, cx.now, wire_time, cx.world),
         }
@@ -278,9 +296,9 @@ impl Host {
             self.note_injection(packet.flow, seq, due, cx);
         }
         self.count_sent(&packet);
-        self.ports.inject(&packet, cx);
+        self.ports.inject(nic, &packet, cx);
         if self.ports.has_credits() {
-            self.ports.spend_credit(NIC, &packet);
+            self.ports.spend_credit(nic, &packet);
         }
     }
 
@@ -304,7 +322,7 @@ impl Host {
             }
         }
         let After::Message(next) = after else {
-            self.pacing_queue.sent_last(class);
+            self.queue().sent_last(class);
             if matches!(after, After::Nothing) {
                 self.happened(Happened::Sent(pair), now + wire_time);
             }
@@ -317,27 +335,29 @@ impl Host {
         let connection = self.senders[pair as usize].connection();
         self.connections[connection as usize].sent(next, now + wire_time);
         match self.next_message(connection, class, now, world) {
-            Some((due, pair)) => self.pacing_queue.sent_before(class, due, pair),
-            None => self.pacing_queue.sent_last(class),
+            Some((due, pair)) => self.queue().sent_before(class, due, pair),
+            None => self.queue().sent_last(class),
         }
     }
 
     #[inline]
     pub(crate) fn count_sent(&mut self, packet: &Packet) {
-        self.ports.queue_mut(usize::from(packet.class)).count(packet.size);
+        let at = self.ports.at(self.nic(), packet.class);
+        self.ports.queue_mut(at).count(packet.size);
     }
 
     /// Sets the wake to the next instant at which the port can send something: one that [`Host::peek`] will offer.
     #[inline]
     pub(crate) fn rearm(&mut self, now: u64, world: &World) {
-        let egress = self.ports.egress(NIC);
+        let nic = self.nic();
+        let egress = self.ports.egress(nic);
         let (free, open) = (egress.busy_until().max(now), !egress.paused());
         if egress.waiting() & open != 0 || egress.owes_frame() {
-            self.ports.set_wake(NIC, free);
+            self.ports.set_wake(nic, free);
         } else if let Some(due) = self.next_due(open, now, world) {
-            self.ports.set_wake(NIC, due.max(free));
+            self.ports.set_wake(nic, due.max(free));
         } else {
-            self.ports.clear_wake(NIC);
+            self.ports.clear_wake(nic);
         }
     }
 
@@ -346,7 +366,7 @@ impl Host {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "measured: a call of its own costs 3 instructions a hop")]
     fn next_due(&mut self, open: u8, now: u64, world: &World) -> Option<u64> {
-        let due = self.pacing_queue.earliest(open);
+        let due = self.queue().earliest(open);
         if self.transports.is_empty() { due } else { self.next_due_beside(due, open, now, world) }
     }
 

@@ -9,7 +9,7 @@ use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::world::World;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Something that steps may wait for happens at `at`. What gets ready by it is carried out by a timer.
     #[inline]
     pub(crate) fn happened(&mut self, what: Happened, at: u64) {

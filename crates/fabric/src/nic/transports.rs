@@ -8,7 +8,7 @@ use crate::packet::{Kind, Packet};
 use crate::transport::What;
 use crate::world::World;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// A sender has something to send from now on: whether one of them takes it.
     pub(crate) fn begin_beside(&mut self, pair: u32, now: u64, world: &World) -> bool {
         let puts = world.is_put(self.senders[pair as usize].flow());

@@ -3,7 +3,7 @@ use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::nic::host::Host;
+use crate::node::HostRef;
 use crate::simulation::Simulation;
 
 /// A flow that has ended.
@@ -62,9 +62,10 @@ impl Simulation {
     pub fn completions(&self, since: &mut Completions) -> Vec<Completion> {
         since.open(&self.world.flows, self.engine.now());
         // What ends a flow its destination knows or, if it was given up, its source; when it began its source.
-        let failed =
-            |host: &Host, index: u32| host.sender(self.world.sender_slot[index as usize]).losses().failed;
-        let receiver = |host: &'_ Host, index: u32| {
+        let failed = |host: HostRef<'_>, index: u32| {
+            host.sender(self.world.sender_slot[index as usize]).losses().failed
+        };
+        let receiver = |host: HostRef<'_>, index: u32| {
             let receiver = &host.receivers()[self.world.receiver_slot[index as usize] as usize];
             (Some(receiver.finish()).filter(|finish| *finish < u64::MAX), Bytes::new(receiver.received()))
         };
@@ -82,8 +83,9 @@ impl Simulation {
         let finishes =
             over.iter().filter_map(|index| Some((*index, receiver(self.host(flow(*index).dst)?, *index))));
         let finishes = self.gather(finishes.collect(), |(index, _)| *index);
-        let start =
-            |host: &Host, index: u32| host.start_of(self.world.sender_slot[index as usize], &self.world);
+        let start = |host: HostRef<'_>, index: u32| {
+            host.start_of(self.world.sender_slot[index as usize], &self.world)
+        };
         let starts =
             over.iter().filter_map(|index| Some((*index, start(self.host(flow(*index).src)?, *index))));
         let starts = self.gather(starts.collect(), |(index, _)| *index);

@@ -5,7 +5,7 @@ use backwater_traffic::trace::{Event, Step};
 use backwater_units::{Bytes, Span, Time};
 
 use crate::app::steps::Happened;
-use crate::nic::host::Host;
+use crate::node::HostRef;
 use crate::record::{Dependency, DependencyRecord};
 use crate::simulation::Simulation;
 use crate::simulation::ideal::Ways;
@@ -80,7 +80,7 @@ impl Simulation {
     ) {
         let (step, place) = (&self.steps[number], places[number]);
         let node = self.network.hosts()[step.host as usize];
-        let Some(steps) = self.host(step.host).and_then(Host::steps) else { return };
+        let Some(steps) = self.host(step.host).and_then(HostRef::steps) else { return };
         let done = steps.carried_out(place);
         let row = |what, time, alone| DependencyRecord {
             step: number as u64,

@@ -43,11 +43,11 @@ impl Simulation {
         world.add_flows(flows, &slots, &self.network);
         for (index, flow) in (first..).zip(flows) {
             let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
-            if let Some(FabricNode::Host(host)) = self.engine.node_mut(src) {
-                host.add_sender(index, world);
+            if let Some(source) = self.engine.node_mut(src) {
+                source.add_sender(index, world);
             }
-            if let Some(FabricNode::Host(host)) = self.engine.node_mut(dst) {
-                host.add_receiver(index, world);
+            if let Some(destination) = self.engine.node_mut(dst) {
+                destination.add_receiver(index, world);
             }
             self.engine.changed(src);
             self.goal += steps_of(index, flow, world);

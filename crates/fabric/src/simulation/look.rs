@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use backwater_units::{Bytes, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::nic::host::Host;
-use crate::node::FabricNode;
+use crate::node::{FabricNode, HostRef};
 use crate::simulation::Simulation;
 
 /// Ports that a look has at most.
@@ -72,7 +71,7 @@ impl Simulation {
         let nodes = self.engine.nodes();
         let own = nodes.iter().flat_map(|node| ports(node, now.as_ps())).filter(is_hot).collect();
         let ports = hottest(self.engine.processes().gather(hottest(own)));
-        let arrived = self.hosts().flat_map(Host::receivers).filter(|flow| flow.finish() != u64::MAX);
+        let arrived = self.hosts().flat_map(HostRef::receivers).filter(|flow| flow.finish() != u64::MAX);
         let flows_done = self.engine.processes().sum(arrived.count() as u64);
         Look { now, packet_hops: self.packet_hops(), flows_done, ports }
     }

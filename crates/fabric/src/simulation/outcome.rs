@@ -5,9 +5,7 @@ use backwater_traffic::OWN_CONNECTION;
 use backwater_units::{Bytes, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::link::ports::NIC;
-use crate::nic::host::Host;
-use crate::node::FabricNode;
+use crate::node::{FabricNode, HostRef};
 use crate::observe::recovery;
 use crate::record::{
     BlockedRecord, DropCount, FaultRecord, FlowRecord, PortRecord, RankRecord, SwitchRecord,
@@ -97,7 +95,7 @@ impl Simulation {
     }
 
     /// What its destination knows of a flow.
-    fn came(&self, index: u32, destination: &Host) -> Came {
+    fn came(&self, index: u32, destination: HostRef<'_>) -> Came {
         let at = self.world.receiver_slot[index as usize];
         let receiver = &destination.receivers()[at as usize];
         let (reordered, marks) = (destination.reordered(at), receiver.marks());
@@ -119,7 +117,7 @@ impl Simulation {
     }
 
     /// What its source knows of a flow of which so much came.
-    fn sent(&self, index: u32, source: &Host, came: &Came, lost: &[recovery::Lost]) -> Sent {
+    fn sent(&self, index: u32, source: HostRef<'_>, came: &Came, lost: &[recovery::Lost]) -> Sent {
         let slot = self.world.sender_slot[index as usize];
         let sender = source.sender(slot);
         let (cnps, losses) = (sender.cnps(), sender.losses());
@@ -138,15 +136,16 @@ impl Simulation {
     }
 
     /// What a flow spent until the copy of its last packet left that its receiver took.
-    fn recovery(&self, index: u32, source: &Host, came: &Came, lost: &[recovery::Lost]) -> Span {
-        let sender = source.sender(self.world.sender_slot[index as usize]);
+    fn recovery(&self, index: u32, source: HostRef<'_>, came: &Came, lost: &[recovery::Lost]) -> Span {
+        let slot = self.world.sender_slot[index as usize];
+        let sender = source.sender(slot);
         let Some(recovery) = sender.recovery() else { return Span::ZERO };
         let arrived = match came.finish {
             Time::MAX => u64::MAX,
             finish => finish.as_ps() - came.reorder_wait.as_ps(),
         };
         let of = &self.world.flows[index as usize];
-        let egress = source.ports().egress(NIC);
+        let egress = source.ports().egress(source.port_of_sender(slot));
         let passes = egress.until_known(self.world.last_payload(of) + self.world.header, false);
         Span::from_ps(recovery.until_counted(lost, arrived, (egress.peer(), passes)))
     }
@@ -275,14 +274,12 @@ fn port_record(
     let at = ports.at(number, class);
     let (queue, gate) = (ports.queue(at), ports.gate(at));
     let (paused, in_state) = ports.accounts(number, class, now);
-    let (peak_ingress, pauses_sent) = match node {
-        FabricNode::Host(host) => {
-            host.endpoint().map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.pauses_sent(class)))
-        }
-        FabricNode::Switch(switch) => {
-            let (peak, pauses_sent) = switch.ingress(at);
-            (u64::from(peak), pauses_sent)
-        }
+    let (peak_ingress, pauses_sent) = if let FabricNode::Switch(switch) = node {
+        let (peak, pauses_sent) = switch.ingress(at);
+        (u64::from(peak), pauses_sent)
+    } else {
+        let endpoint = node.host().and_then(HostRef::endpoint);
+        endpoint.map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.pauses_sent(class)))
     };
     let (dropped_packets, dropped_bytes) = ports.dropped(number, class);
     PortRecord {

@@ -6,10 +6,9 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::app::ranks::{Ranks, waiting};
 use crate::check::deadlock::{self, Circle};
 use crate::link::ports::{NIC, Ports};
-use crate::nic::host::Host;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::{Endpoint, stuck};
-use crate::node::FabricNode;
+use crate::node::HostRef;
 use crate::simulation::Simulation;
 use crate::violation::Violation;
 
@@ -63,9 +62,7 @@ impl Simulation {
         let (now, world) = (self.engine.now().as_ps(), &self.world);
         let mut waits = false;
         self.engine.each_node(|_, node| {
-            if let FabricNode::Host(host) = node {
-                waits |= host.has_next(now, world);
-            }
+            waits |= node.has_next(now, world);
         });
         self.any(waits)
     }
@@ -86,11 +83,8 @@ impl Simulation {
     }
 
     /// The throttles of hosts, with their hosts.
-    fn throttles(&self) -> impl Iterator<Item = (&Host, &Throttle)> {
-        self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some((&**host, host.throttle()?)),
-            FabricNode::Switch(_) => None,
-        })
+    fn throttles(&self) -> impl Iterator<Item = (HostRef<'_>, &Throttle)> {
+        self.hosts().filter_map(|host| Some((host, host.throttle()?)))
     }
 
     /// When nothing moves any more, NICs that wait for credits to throttle themselves less wait for ever.
@@ -147,10 +141,7 @@ impl Simulation {
 
     /// The ranks of the hosts that have some.
     fn host_ranks(&self) -> impl Iterator<Item = &Ranks> {
-        self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => host.ranks(),
-            FabricNode::Switch(_) => None,
-        })
+        self.hosts().filter_map(HostRef::ranks)
     }
 
     pub(crate) fn unfinished_ranks(&self) -> u64 {
@@ -178,11 +169,8 @@ impl Simulation {
     }
 
     /// The receive queues of slow hosts, with their hosts.
-    fn endpoints(&self) -> impl Iterator<Item = (&Host, &Endpoint)> {
-        self.engine.nodes().into_iter().filter_map(|node| match node {
-            FabricNode::Host(host) => Some((&**host, host.endpoint()?)),
-            FabricNode::Switch(_) => None,
-        })
+    fn endpoints(&self) -> impl Iterator<Item = (HostRef<'_>, &Endpoint)> {
+        self.hosts().filter_map(|host| Some((host, host.endpoint()?)))
     }
 
     /// Packets in a receive queue that will never be drained are an end without success, even if all else goes on.
@@ -195,19 +183,17 @@ impl Simulation {
     /// Flows that still have something to send. When nothing moves any more that includes the endless ones.
     pub(crate) fn unfinished(&self) -> u64 {
         let mut unfinished = 0;
-        for node in self.engine.nodes() {
-            if let FabricNode::Host(host) = node {
-                unfinished +=
-                    host.receivers().iter().filter(|r| r.finish() == u64::MAX && !r.has_messages()).count();
-                unfinished += host.ranks().map_or(0, Ranks::unfinished);
-            }
+        for host in self.hosts() {
+            unfinished +=
+                host.receivers().iter().filter(|r| r.finish() == u64::MAX && !r.has_messages()).count();
+            unfinished += host.ranks().map_or(0, Ranks::unfinished);
         }
         self.sum(unfinished)
     }
 
     /// Flows whose queue pair is in error.
     pub(crate) fn failed(&self) -> u64 {
-        let of = |host: &Host| host.senders().iter().filter(|sender| sender.losses().failed).count();
+        let of = |host: HostRef<'_>| host.senders().iter().filter(|sender| sender.losses().failed).count();
         self.sum(self.hosts().map(of).sum())
     }
 
@@ -215,10 +201,10 @@ impl Simulation {
     /// nothing.
     pub(crate) fn only_failed_are_left(&self) -> bool {
         let world = &self.world;
-        let goes_on = |host: &&Host| {
+        let goes_on = |host: HostRef<'_>| {
             host.ranks().is_some_and(|ranks| ranks.has_open(world)) || host.has_pending_step(world)
         };
-        if self.failed() == 0 || self.any(self.hosts().any(|host| goes_on(&host))) {
+        if self.failed() == 0 || self.any(self.hosts().any(goes_on)) {
             return false;
         }
         let flows = || (0_u32..).zip(&world.flows);

@@ -120,7 +120,7 @@ impl Fabric<'_> {
         let shortest = trips.iter().map(|&(rtt, ..)| rtt).min().unwrap_or(rtt);
         let one_way = trips.iter().map(|&(.., one_way)| one_way).max().unwrap_or(1);
         // A host that only receives, or nothing, sets no pace.
-        let nics = ends.iter().map(|&(src, _)| self.network.nic(src).rate);
+        let nics = ends.iter().flat_map(|&(src, _)| self.network.nics(src)).map(|nic| nic.rate);
         let line = nics.clone().max().unwrap_or(Rate::from_gbps(1));
         PathFacts {
             propagation: Span::from_ps(2 * one_way),

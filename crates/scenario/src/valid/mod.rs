@@ -19,6 +19,7 @@ mod jobs;
 mod lanes;
 mod line_rate;
 mod names;
+mod nics;
 mod only;
 mod overflow;
 mod pattern;
@@ -238,6 +239,7 @@ impl Scenario {
         let spec = spec(&mut context, network);
         if let Some(spec) = &spec {
             acks::check(&mut context, spec);
+            nics::check(&mut context, spec);
         }
         let Context { problems, caveats, long, files, functions, each_stands_for, .. } = context;
         match spec {

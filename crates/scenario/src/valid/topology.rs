@@ -10,20 +10,7 @@ use crate::settings::{self, Edge, FlowControl, Shape};
 /// The network that `[topology]` describes, with the latency of its switches.
 pub(super) fn network(context: &mut Context<'_>) -> Option<Network> {
     let latency = context.settings.switch.latency.0;
-    let network = graph(context)?;
-    if let Some(host) = network.with_several_ports() {
-        let ports = network.nics(host);
-        let host = network.name(network.hosts()[host as usize]);
-        let message = format!("host {host} has {} links, and in a run a host has 1", ports.len());
-        let label = format!(
-            "links to {}",
-            ports.iter().map(|nic| network.name(nic.peer)).collect::<Vec<_>>().join(", ")
-        );
-        let help = "give each NIC of a server a host of its own";
-        context.report(&at!["topology"], message, label, help);
-        return None;
-    }
-    Some(network.with_switch_latency(latency))
+    graph(context).map(|network| network.with_switch_latency(latency))
 }
 
 fn graph(context: &mut Context<'_>) -> Option<Network> {

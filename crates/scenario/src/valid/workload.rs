@@ -204,9 +204,9 @@ impl Entry<'_, '_> {
         None
     }
 
-    /// Rate of a host's link.
+    /// What a host's links carry together.
     fn nic(&self, host: u32) -> Rate {
-        self.network.nic(host).rate
+        self.network.rate_of(host)
     }
 
     /// A constant source has its own pacing and must fit its link.
@@ -225,7 +225,8 @@ impl Entry<'_, '_> {
 
     /// No source makes more than its link carries.
     fn fits_link(&mut self, pairs: &Pairs, rate: Rate) -> Option<()> {
-        let slowest = pairs.iter().map(|&(src, _)| self.nic(src)).min()?;
+        // A flow leaves by one of them.
+        let slowest = pairs.iter().flat_map(|&(src, _)| self.network.nics(src)).map(|nic| nic.rate).min()?;
         if rate > slowest {
             let message = format!("rate {rate} is more than the link of the source, {slowest}");
             self.report("rate", message, format!("allowed: at most {slowest}"), "lower the rate");

@@ -26,7 +26,7 @@ impl Throttle {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// The classes that the throttle holds now. The gates of those whose credits do not suffice either are closed: lacking credits is
     /// the reason that counts.
     pub(crate) fn held<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> u8 {

@@ -16,7 +16,7 @@ use crate::transport::put::{frame, streams};
 use crate::violation::What;
 use crate::world::World;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// A flow of a stream starts: its first packet is there when it has been staged.
     pub(crate) fn begin_put(&mut self, pair: u32, now: u64, world: &World) {
         let Some(puts) = self.transports.puts_mut() else { return };
@@ -91,7 +91,7 @@ impl Host {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.inject(&packet, cx);
+        self.ports.inject(NIC, &packet, cx);
         if self.ports.has_credits() {
             self.ports.spend_credit(NIC, &packet);
         }

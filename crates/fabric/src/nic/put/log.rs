@@ -24,7 +24,7 @@ pub(crate) struct Note {
     pub(super) value: i64,
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Records what happened, if anybody wants to know.
     #[inline]
     pub(crate) fn note_put<P: Post<Packet>>(&mut self, note: Note, cx: &mut Ctx<'_, P>) {

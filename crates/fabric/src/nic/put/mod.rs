@@ -11,7 +11,7 @@ use crate::nic::host::Host;
 use crate::packet::Packet;
 use crate::transport::put::What;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Sends what the streams offered.
     #[inline]
     pub(crate) fn send_put_frame<P: Post<Packet>>(&mut self, what: What, cx: &mut Ctx<'_, P>) {

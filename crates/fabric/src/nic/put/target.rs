@@ -14,7 +14,7 @@ use crate::record::PutEvent;
 use crate::transport::put::{Puts, streams};
 use crate::world::World;
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Bytes in the receive queue and the most that it takes. A host that processes at once has an empty one.
     fn receive_queue(&self) -> (u64, u64) {
         self.endpoint.as_ref().map_or((0, u64::MAX / 2), |endpoint| (endpoint.held(), endpoint.depth()))
@@ -142,7 +142,7 @@ impl Host {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.inject(&packet, cx);
+        self.ports.inject(NIC, &packet, cx);
         if self.ports.has_credits() {
             self.ports.spend_credit(NIC, &packet);
         }

@@ -18,7 +18,7 @@ fn slow(endpoint: &mut Option<Box<Endpoint>>) -> &mut Endpoint {
     endpoint.as_deref_mut().expect("a host with a receive queue")
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     fn slow(&mut self) -> &mut Endpoint {
         slow(&mut self.endpoint)
     }

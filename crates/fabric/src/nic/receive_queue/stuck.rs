@@ -5,13 +5,13 @@ use backwater_topology::Network;
 use backwater_units::Bytes;
 
 use super::Endpoint;
-use crate::nic::host::Host;
+use crate::node::HostRef;
 use crate::violation::Stuck;
 use crate::world::World;
 
 /// The hosts, by node, whose first packet will never be drained, with what waits there and for whom.
 pub(crate) fn hosts<'a>(
-    endpoints: impl Iterator<Item = (&'a Host, &'a Endpoint)>,
+    endpoints: impl Iterator<Item = (HostRef<'a>, &'a Endpoint)>,
     network: &Network,
     world: &World,
 ) -> Vec<(u32, Stuck)> {
@@ -23,7 +23,7 @@ pub(crate) fn hosts<'a>(
             _ => format!("{} flows from flow {} on {ends}", flows.len(), flows[0]),
         }
     };
-    let words = |(host, endpoint): (&Host, &Endpoint)| {
+    let words = |(host, endpoint): (HostRef<'_>, &Endpoint)| {
         let packets = endpoint.stuck()?;
         let all: BTreeSet<u32> = endpoint.iter().map(|packet| packet.flow).collect();
         let mut flows: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
@@ -31,8 +31,8 @@ pub(crate) fn hosts<'a>(
             let ends = &world.flows[flow as usize];
             flows.entry((ends.src, ends.dst)).or_default().push(flow);
         }
-        let unfinished = host.receivers.iter().filter(|receiver| receiver.finish() == u64::MAX).count();
-        let node = host.ports.node();
+        let unfinished = host.receivers().iter().filter(|receiver| receiver.finish() == u64::MAX).count();
+        let node = host.ports().node();
         let stuck = Stuck {
             host: network.name(node).to_owned(),
             packets,

@@ -34,7 +34,7 @@ impl Endpoint {
     }
 }
 
-impl Host {
+impl<const SEVERAL: bool> Host<SEVERAL> {
     /// A PAUSE of a class is about to be sent. If it is not one that only keeps up another, records what holds the switch.
     pub(super) fn note_pause<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| endpoint.truth.is_some()) else {

@@ -10,17 +10,17 @@ use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 use crate::world::World;
 
-/// The sending halves of flows, with what they share on connections.
+/// The sending halves of flows, with what they share on connections. `line` is the rate of the port by which a flow leaves.
 pub(crate) fn sending(
     flows: &[u32],
-    line: Rate,
+    line: impl Fn(u32) -> Rate,
     world: &World,
 ) -> (Vec<Sender>, Vec<Pacer>, Vec<Connection>) {
     let mut numbers = BTreeMap::new();
     let mut pacers = Vec::new();
     let mut of_connection = Vec::new();
     let mut new = |index, flow| {
-        pacers.push(Pacer::new(index, flow, line, world));
+        pacers.push(Pacer::new(index, flow, line(index), world));
         pacers.len() as u32 - 1
     };
     let sender = |index: &u32| {

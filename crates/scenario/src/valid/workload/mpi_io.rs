@@ -172,8 +172,8 @@ fn hot(entry: &mut Entry<'_, '_>, io_clients: u32, io_servers: u32) -> Option<Ho
 /// When messages start: one of `load` and `duration`, or neither where all come at once.
 fn arrivals(entry: &mut Entry<'_, '_>, io: u32, mpi: u32) -> Option<Arrivals> {
     let Workload::MpiIo { arrivals, load, duration, .. } = *workload(entry) else { return None };
-    let hosts = entry.network.hosts();
-    let capacity = hosts.iter().map(|&host| entry.network.ports(host)[0].rate).sum();
+    let hosts = 0..entry.network.hosts().len() as u32;
+    let capacity = hosts.map(|host| entry.network.rate_of(host)).sum();
     let span = match (arrivals, load, duration) {
         (settings::Arrivals::AtOnce, None, None) => return Some(Arrivals::AtOnce),
         (settings::Arrivals::AtOnce, _, _) => {

@@ -1,0 +1,115 @@
+//! Servers with a NIC in each of two planes: what a NIC whose link fails has to send leaves by the other one.
+use backwater_fabric::record::FaultEvent;
+use scene::try_run;
+
+use crate::{KINDS, events, read, spec};
+
+/// Nodes: hosts h0 to h3, switches a and b. Port 0 of a host is at a, port 1 at b; nothing joins the planes.
+const PLANES: &str = r#"
+profile = "ideal"
+run = { until = "2ms" }
+fault-handling = { detect = "20us", converge = "30us" }
+transport = { reliability = "selective-repeat" }
+[topology]
+kind = "edges"
+hosts = ["h0", "h1", "h2", "h3"]
+switches = ["a", "b"]
+links = [
+  { a = "h0", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h0", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "h1", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h1", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "h2", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h2", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "h3", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h3", b = "b", rate = "100Gbps", delay = "1us" },
+]
+[switch]
+flow-control = "none"
+overflow = "drop"
+[[traffic]]
+name = "x"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "2MB"
+[[traffic]]
+name = "y"
+kind = "flow"
+from = "h0"
+to = "h2"
+size = "2MB"
+[[traffic]]
+name = "z"
+kind = "flow"
+from = "h0"
+to = "h3"
+size = "2MB"
+[[traffic]]
+name = "w"
+kind = "flow"
+from = "h3"
+to = "h0"
+size = "2MB"
+"#;
+
+fn down(host: &str, plane: &str, rest: &str) -> String {
+    format!("[[fault]]\nkind = \"link-down\"\nlink = [\"{host}\", \"{plane}\"]\nat = \"50us\"\n{rest}\n")
+}
+
+/// The bytes that a port of a host has sent, and the digest, of runs that are the same on all engines.
+fn same(more: &str, whole: bool) -> ([u64; 2], Vec<(u64, u32)>) {
+    let runs = KINDS.map(|kind| {
+        let outcome =
+            try_run(spec(PLANES, more), kind, None).unwrap_or_else(|violation| panic!("{violation}"));
+        if whole {
+            assert!(outcome.flows.iter().all(|flow| flow.received.get() == 2_000_000));
+        }
+        let sent = [0, 1].map(|port| outcome.port((0, port), 3).bytes.get());
+        let rerouted = events(&outcome, FaultEvent::Rerouted);
+        (outcome.totals.digest, sent, rerouted, format!("{:?} {:?}", outcome.flows, outcome.records.drops))
+    });
+    assert!(runs.windows(2).all(|pair| pair[0] == pair[1]));
+    (runs[0].1, runs[0].2.clone())
+}
+
+#[test]
+fn both_planes_are_used_and_what_fails_in_one_leaves_by_the_other() {
+    // Of three flows of 2 MB at least one leaves by each port, and by one of them the answers to another.
+    let ([a, b], _) = same("", true);
+    assert!(a.min(b) >= 2_000_000 && a.max(b) > 4_000_000, "{a} {b}");
+    // Down for good: what was on its way when the link failed is sent again.
+    for plane in ["a", "b"] {
+        let (sent, _) = same(&down("h0", plane, ""), true);
+        let [dead, alive] = if plane == "a" { sent } else { [sent[1], sent[0]] };
+        // 50 us at 100 Gbps are 625 KB; answers to flow w may be among them.
+        assert!((500_000..=640_000).contains(&dead), "{dead}");
+        assert!(alive > 5_400_000, "{alive}");
+    }
+}
+
+#[test]
+fn a_nic_whose_link_is_up_again_sends_again() {
+    let ([a, b], _) = same(&down("h0", "a", "for = \"40us\""), true);
+    assert!(a > 800_000 && b > 2_000_000, "{a} {b}");
+}
+
+#[test]
+fn senders_leave_a_plane_in_which_their_destination_is_down_when_routes_have_converged() {
+    // Nothing joins the planes: until 100 us what goes to h1 by a is lost, and from then on it leaves by b.
+    for plane in ["a", "b"] {
+        let (_, rerouted) = same(&down("h1", plane, ""), true);
+        let hosts: Vec<u32> = rerouted.iter().filter(|(_, node)| *node < 4).map(|(_, node)| *node).collect();
+        assert_eq!(hosts, [0, 1, 2, 3]);
+        assert!(rerouted.iter().all(|(time, _)| *time == 100_000_000));
+    }
+}
+
+#[test]
+fn what_is_made_for_hosts_with_one_port_is_refused_with_the_host() {
+    let refused = |more: &str, what: &str| {
+        let error = read(&format!("{PLANES}\n{more}")).err().unwrap();
+        assert!(error.contains(what) && error.contains("has 2 links: this is for hosts with 1"), "{error}");
+    };
+    refused(
+        "[host]\ndrain = \"50Gbps\"\nof = [\"h1\"]\n",
+        "a slow host drains its receive queue, and host h1",
+    );
+    refused("[[fault]]\nkind = \"host-stop\"\nhost = \"h2\"\nat = \"1us\"\n", "and host h2");
+}

@@ -1,0 +1,121 @@
+//! Hosts with several ports. 1000 B take 80 ns at 100 Gbps and 800 ns at 10 Gbps; links take 1 us.
+use backwater_fabric::AckSpec;
+use backwater_topology::{Builder, Network, Routes, Routing};
+use backwater_traffic::Pacing;
+use backwater_units::{Bytes, Rate, Span, Time};
+use scene::{fixed, flow, host, ideal, per_port, run};
+
+const DELAY: Span = Span::from_us(1);
+
+fn gbps(rate: u64) -> Rate {
+    Rate::from_gbps(rate)
+}
+
+/// Host a has a port at each of two switches; b is at the first by a slow link, c at the second.
+fn two_switches() -> Network {
+    let mut net = Builder::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
+    let [s, t] = ["s", "t"].map(|name| net.switch(name));
+    net.link(a, s, gbps(100), DELAY);
+    net.link(a, t, gbps(100), DELAY);
+    net.link(b, s, gbps(10), DELAY);
+    net.link(c, t, gbps(100), DELAY);
+    net.link(s, t, gbps(100), DELAY);
+    net.build().unwrap()
+}
+
+#[test]
+fn a_pause_of_one_port_leaves_the_other_sending() {
+    let flows = [1, 2].map(|dst| flow(0, dst, 1_000_000, Time::ZERO, Pacing::LineRate));
+    let mut spec = ideal(two_switches(), flows.to_vec());
+    let thresholds = per_port(&spec.network, |_| fixed(50_000, 48_000, 1_000_000));
+    spec.switch.pfc.as_mut().unwrap().thresholds = thresholds;
+    let outcome = run(spec);
+    let [to_s, to_t] = [(0, 0), (0, 1)].map(|port| outcome.port(port, 3).pauses);
+    assert!(to_s > 10 && to_t == 0, "{to_s} {to_t}");
+    // 1000 packets and one more at t, two delays.
+    assert_eq!(outcome.flows[1].finish, Time::from_ps(1000 * 80_000 + 80_000 + 2_000_000));
+    // The slow link never rests: it begins after one packet and a delay.
+    assert_eq!(outcome.flows[0].finish, Time::from_ps(80_000 + 1_000_000 + 1000 * 800_000 + 1_000_000));
+}
+
+/// Two hosts with ports of these rates at one switch.
+fn fans(rates: &[u64]) -> Network {
+    let mut net = Builder::with_parallel_links();
+    let [a, b] = ["a", "b"].map(|name| net.host(name));
+    let s = net.switch("s");
+    for host in [a, b] {
+        for &rate in rates {
+            net.link(host, s, gbps(rate), DELAY);
+        }
+    }
+    net.build().unwrap()
+}
+
+#[test]
+fn each_flow_leaves_by_one_port_and_a_lone_one_takes_the_time_of_its_links() {
+    let net = fans(&[10, 25, 40, 100, 200, 400]);
+    let lone = (0..40).map(|number| {
+        // The hash goes by the number of the flow: all flows before it come later.
+        let mut flows = vec![flow(1, 0, 1000, Time::from_ps(1_000_000_000), Pacing::LineRate); number];
+        flows.push(flow(0, 1, 100_000, Time::ZERO, Pacing::LineRate));
+        let outcome = run(ideal(net.clone(), flows));
+        let record = &outcome.flows[number];
+        let all: Vec<(u32, u16, u64)> = outcome
+            .ports
+            .iter()
+            .filter(|p| p.bytes.get() > 0)
+            .map(|p| (p.node, p.port, p.bytes.get()))
+            .collect();
+        assert_eq!(record.finish.since(record.start), record.ideal_fct, "{number}: {all:?}");
+        let used: Vec<u16> = (0..6).filter(|port| outcome.port((0, *port), 3).bytes.get() > 0).collect();
+        assert_eq!(used.len(), 1);
+        let first = net.nics(0)[usize::from(used[0])].rate;
+        let last = (0..6).find(|port| outcome.port((2, 6 + port), 3).bytes.get() > 0).unwrap();
+        let last = net.nics(1)[usize::from(last)].rate;
+        let (slow, fast) = (first.min(last), first.max(last));
+        let one = Bytes::new(1000);
+        let expected = slow.serialize(one) * 100 + fast.serialize(one) + DELAY * 2;
+        assert_eq!(record.ideal_fct, expected);
+        used[0]
+    });
+    let mut used: Vec<u16> = lone.collect();
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(used, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn an_answer_leaves_by_the_port_at_which_the_data_came() {
+    let flows = (0..24).map(|_| flow(0, 1, 5000, Time::ZERO, Pacing::LineRate)).collect();
+    let mut spec = ideal(fans(&[100; 4]), flows);
+    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
+    let outcome = run(spec);
+    // Ports of s: four to a, four to b.
+    let pairs = [0u16, 1, 2, 3].map(|port| {
+        let (data, acks) = (outcome.port((2, 4 + port), 3), outcome.port((1, port), 3));
+        (data.packets, acks.packets)
+    });
+    assert!(pairs.iter().all(|(data, acks)| data == acks && *data > 0), "{pairs:?}");
+    assert_eq!(pairs.iter().map(|(data, _)| data).sum::<u64>(), 24 * 5);
+}
+
+#[test]
+fn an_answer_does_not_leave_where_there_is_no_way_back() {
+    // The port of b at t leads to a, too, but by a longer way: data comes by s alone, and so do answers.
+    let mut net = Builder::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
+    let [s, t] = ["s", "t"].map(|name| net.switch(name));
+    net.link(b, t, gbps(100), DELAY);
+    net.link(b, s, gbps(100), DELAY);
+    net.link(a, s, gbps(100), DELAY);
+    net.link(c, t, gbps(100), DELAY);
+    net.link(s, t, gbps(100), DELAY);
+    let net = net.build().unwrap();
+    let routes = Routes::new(&net, Routing::Ecmp).unwrap();
+    assert_eq!(routes.next_ports(net.find("b").unwrap(), host(&net, "a")), [1]);
+    let mut spec = ideal(net, vec![flow(0, 1, 5000, Time::ZERO, Pacing::LineRate)]);
+    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
+    let outcome = run(spec);
+    assert_eq!([0, 1].map(|port| outcome.port((1, port), 3).packets), [0, 5]);
+}

@@ -28,6 +28,15 @@ pub enum Kind {
     Heap,
 }
 
+/// Two nodes that send messages to each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Both.
+    pub nodes: (u32, u32),
+    /// How long after it was sent a message takes effect at the soonest.
+    pub delay: Span,
+}
+
 /// Where a stretch of a run ends at the latest.
 pub struct Limits<'a> {
     /// No event at or after this picosecond is run.
@@ -36,7 +45,10 @@ pub struct Limits<'a> {
     pub pause: u64,
     /// Stop at the end of the window in which this many [`crate::Post::complete`] were counted since the start.
     pub goal: u64,
-    /// Stop at the end of the window in which this many records have been stored since the last stop.
+    /// Whether the goal is reached only when no node is busy any more ([`Node::busy_until`]): the sooner that is known, the less threads
+    /// and processes wait for each other.
+    pub goal_is_all: bool,
+    /// Stop when this many records have been stored since the last stop: at the end of the window, or some windows later.
     pub records: u64,
     /// Set from outside to stop at the end of the current window.
     pub interrupt: Option<&'a AtomicBool>,
@@ -52,6 +64,7 @@ impl Default for Limits<'_> {
             until: u64::MAX,
             pause: u64::MAX,
             goal: u64::MAX,
+            goal_is_all: false,
             records: u64::MAX,
             interrupt: None,
             now: None,
@@ -144,11 +157,13 @@ impl<N: Node> Engine<N> {
         assert_eq!(homes.len(), nodes.len(), "one home per node");
         let mut nodes = nodes.into_iter();
         let build = |_| nodes.next().expect("one process has all nodes");
-        Self::among(Arc::new(Alone), kind, build, homes, lookahead, reach)
+        Self::among(Arc::new(Alone), kind, build, homes, Vec::new, lookahead, reach)
     }
 
     /// The same with the nodes dealt out to processes: each builds only its own ones, in the order of their numbers. What each of
-    /// them calls is what all call, with the same limits.
+    /// them calls is what all call, with the same limits. Nodes send only along `links`; without any each may send to each. They are asked
+    /// for if several threads or processes share the nodes: these wait only for those with which they have links, and longer ones let
+    /// them wait more seldom.
     ///
     /// # Panics
     /// As [`Self::new`]; and if there are more processes than nodes, or several with the heap.
@@ -157,6 +172,7 @@ impl<N: Node> Engine<N> {
         kind: Kind,
         build: impl FnMut(u32) -> N,
         homes: &[Home],
+        links: impl FnOnce() -> Vec<Link>,
         lookahead: Span,
         reach: Span,
     ) -> Self {
@@ -182,7 +198,8 @@ impl<N: Node> Engine<N> {
                 // Every process has as many shards as the one with the fewest: all must know where each node is.
                 let threads = threads.clamp(1, (MOST_SHARDS / count).min(total / count));
                 let of_this = processes.gather(vec![threads]).into_iter().min().unwrap_or(1);
-                let windows = Windows::new(Arc::clone(&processes), build, homes, of_this, slots, width);
+                let windows =
+                    Windows::new(Arc::clone(&processes), build, homes, links, of_this, slots, width);
                 Inner::Windows(windows)
             }
         };

@@ -12,7 +12,7 @@ pub const MAX_EXTENSION: usize = 256;
 const NONE: u32 = u32::MAX;
 
 /// Extensions one after the other, by number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Arena {
     /// Where each ends; it begins where the one before it ends.
     ends: Vec<u32>,
@@ -40,6 +40,13 @@ impl Arena {
         &self.bytes[begin as usize..*end as usize]
     }
 
+    /// Adds those of another one, behind its own.
+    fn append(&mut self, other: &Self) {
+        let first = self.bytes.len() as u32;
+        self.ends.extend(other.ends.iter().map(|end| first + end));
+        self.bytes.extend_from_slice(&other.bytes);
+    }
+
     fn clear(&mut self) {
         self.ends.clear();
         self.bytes.clear();
@@ -51,7 +58,7 @@ impl Arena {
 }
 
 /// Messages one after the other that are for one node in one window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Run {
     window: u64,
     node: u32,
@@ -155,10 +162,13 @@ impl<M: Copy> Mail<M> {
     where
         M: BorshSerialize,
     {
-        write(&(self.messages.len() as u64), to);
-        self.drain(|window, node, message, extension| {
-            write(&(window, node as u32, extension, message), to);
-        });
+        let Self { runs, messages, laden, extensions } = &*self;
+        write(&(runs, laden, extensions), to);
+        to.reserve(messages.len() * size_of::<M>());
+        for message in messages {
+            write(message, to);
+        }
+        self.clear();
     }
 
     /// Adds what another process has put.
@@ -166,10 +176,13 @@ impl<M: Copy> Mail<M> {
     where
         M: BorshDeserialize,
     {
-        for _ in 0..read::<u64>(from) {
-            let (window, node, extension, message): (u64, u32, Vec<u8>, M) = read(from);
-            self.push(window, node as usize, message, &extension);
-        }
+        let (runs, laden, extensions): (Vec<Run>, Vec<u32>, Arena) = read(from);
+        let first = self.messages.len() as u32;
+        let count = runs.last().map_or(0, |run| run.end);
+        self.runs.extend(runs.into_iter().map(|run| Run { end: first + run.end, ..run }));
+        self.laden.extend(laden.into_iter().map(|at| first + at));
+        self.extensions.append(&extensions);
+        self.messages.extend((0..count).map(|_| read::<M>(from)));
     }
 
     pub(crate) fn memory(&self) -> usize {

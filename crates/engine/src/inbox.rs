@@ -145,18 +145,18 @@ impl<M: Copy> Inbox<M> {
         }
     }
 
-    /// Makes `window` the current one. Returns what is in it, to be given back with empty lists, and the slots of the two
-    /// windows after it.
-    pub(crate) fn open(&mut self, window: u64) -> (Slot<M>, [&mut Slot<M>; 2]) {
+    /// Makes `window` the current one. Returns what is in it, to be given back with empty lists.
+    pub(crate) fn open(&mut self, window: u64) -> Slot<M> {
         if !self.far.is_empty() {
             self.approach(window);
         }
+        std::mem::take(&mut self.slots[(window & self.mask) as usize])
+    }
+
+    /// The slots of the two windows after `window`.
+    pub(crate) fn near(&mut self, window: u64) -> [&mut Slot<M>; 2] {
         let slot = |ahead| ((window + ahead) & self.mask) as usize;
-        let [current, next, later] = self
-            .slots
-            .get_disjoint_mut([slot(0), slot(1), slot(2)])
-            .expect("the ring has at least four slots");
-        (std::mem::take(current), [next, later])
+        self.slots.get_disjoint_mut([slot(1), slot(2)]).expect("the ring has at least four slots")
     }
 
     /// Moves what has come near.
@@ -239,7 +239,7 @@ mod tests {
             if window == u64::MAX {
                 return seen;
             }
-            let (mut slot, _) = inbox.open(window);
+            let mut slot = inbox.open(window);
             for list in &mut slot.lists {
                 assert!(list.iter().all(|message| *message == window), "in window {window}");
                 seen.append(list);
@@ -284,7 +284,7 @@ mod tests {
         let (mut inbox, windows) = (Inbox::new(1, 64), 30_000_u64);
         inbox.put(0, 1, 0, 1, &[]);
         for window in 1..=windows {
-            let (mut slot, _) = inbox.open(window);
+            let mut slot = inbox.open(window);
             slot.lists[0].clear();
             inbox.give_back(window, slot);
             inbox.put(window, 10_000, 0, window + 10_000, &[]);

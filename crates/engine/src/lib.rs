@@ -29,7 +29,7 @@ mod trajectory;
 mod window;
 
 pub use deal::Home;
-pub use engine::{Engine, Kind, Limits, MOST_SHARDS, Stats, Stop};
+pub use engine::{Engine, Kind, Limits, Link, MOST_SHARDS, Stats, Stop};
 pub use extension::MAX_EXTENSION;
 pub use key::{Class, Key, Ties};
 pub use model::{Message, Node, Place, Post};

@@ -74,6 +74,11 @@ pub trait Node: Send {
     fn neighbour(&self, _port: u16) -> Option<u32> {
         None
     }
+    /// Something that the goal of a run waits for is done here at this picosecond at the soonest, as things are at `now`; 0: unknown. For
+    /// runs that end when all is done ([`crate::Limits::goal_is_all`]).
+    fn busy_until(&self, _now: u64, _world: &Self::World) -> u64 {
+        0
+    }
     /// What happened here so far.
     fn trajectory(&self) -> &Trajectory;
     /// Tells where all nodes live, before anything runs; `places[i]` is the address of node `i`.

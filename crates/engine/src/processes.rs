@@ -9,9 +9,18 @@ pub trait Processes: Debug + Send + Sync {
     fn rank(&self) -> usize;
     /// How many there are, at least 1.
     fn count(&self) -> usize;
-    /// Sends `to[other]` to each other process, does `meanwhile`, and puts into `from[other]` what each has sent in its call. Both
-    /// lists have an entry for each process; those of this one stay as they are.
-    fn exchange(&self, to: &mut [Vec<u8>], meanwhile: &mut dyn FnMut(), from: &mut [Vec<u8>]);
+    /// Sends `to[peer]` to each of these other processes, does `meanwhile`, and puts into `from[peer]` what each of them has sent in its
+    /// call. Both lists have an entry for each process; those of others stay as they are. Who names a process is named by it.
+    fn exchange(
+        &self,
+        peers: &[usize],
+        to: &mut [Vec<u8>],
+        meanwhile: &mut dyn FnMut(),
+        from: &mut [Vec<u8>],
+    );
+    /// Tells all other processes `own`, does `meanwhile`, and puts into `all` what each process has told, one after the other. All tell
+    /// as many bytes.
+    fn share(&self, own: &[u8], meanwhile: &mut dyn FnMut(), all: &mut Vec<u8>);
 }
 
 /// One process, which has all nodes.
@@ -25,12 +34,22 @@ impl Processes for Alone {
     fn count(&self) -> usize {
         1
     }
-    fn exchange(&self, _: &mut [Vec<u8>], meanwhile: &mut dyn FnMut(), _: &mut [Vec<u8>]) {
+    fn exchange(&self, _: &[usize], _: &mut [Vec<u8>], meanwhile: &mut dyn FnMut(), _: &mut [Vec<u8>]) {
         meanwhile();
+    }
+    fn share(&self, own: &[u8], meanwhile: &mut dyn FnMut(), all: &mut Vec<u8>) {
+        meanwhile();
+        all.clear();
+        all.extend_from_slice(own);
     }
 }
 
 impl dyn Processes + '_ {
+    /// The numbers of all others.
+    pub(crate) fn others(&self) -> Vec<usize> {
+        (0..self.count()).filter(|other| *other != self.rank()).collect()
+    }
+
     /// The lists of all processes, one after the other; the same in each.
     pub fn gather<T: BorshSerialize + BorshDeserialize>(&self, own: Vec<T>) -> Vec<T> {
         self.collect(own, |_| true)
@@ -58,7 +77,7 @@ impl dyn Processes + '_ {
             each.clone_from(&bytes);
         }
         let mut from = vec![Vec::new(); count];
-        self.exchange(&mut to, &mut || {}, &mut from);
+        self.exchange(&self.others(), &mut to, &mut || {}, &mut from);
         if !readers(me) {
             return Vec::new();
         }
@@ -144,15 +163,26 @@ impl Processes for Together {
     fn count(&self) -> usize {
         self.to.len()
     }
-    fn exchange(&self, to: &mut [Vec<u8>], meanwhile: &mut dyn FnMut(), from: &mut [Vec<u8>]) {
-        let others = |(other, _): &(usize, &mut Vec<u8>)| *other != self.rank;
-        for (other, bytes) in to.iter_mut().enumerate().filter(others) {
-            self.to[other].send(std::mem::take(bytes)).expect("the others listen");
+    fn exchange(
+        &self,
+        peers: &[usize],
+        to: &mut [Vec<u8>],
+        meanwhile: &mut dyn FnMut(),
+        from: &mut [Vec<u8>],
+    ) {
+        for peer in peers {
+            self.to[*peer].send(std::mem::take(&mut to[*peer])).expect("the others listen");
         }
         meanwhile();
-        for (other, bytes) in from.iter_mut().enumerate().filter(others) {
-            *bytes = self.from[other].lock().expect("one thread talks").recv().expect("the others send");
+        for peer in peers {
+            from[*peer] = self.from[*peer].lock().expect("one thread talks").recv().expect("the others send");
         }
+    }
+    fn share(&self, own: &[u8], meanwhile: &mut dyn FnMut(), all: &mut Vec<u8>) {
+        let (mut to, mut from) = (vec![own.to_vec(); self.count()], vec![own.to_vec(); self.count()]);
+        meanwhile();
+        self.exchange(&(self as &dyn Processes).others(), &mut to, &mut || {}, &mut from);
+        *all = from.concat();
     }
 }
 

@@ -1,4 +1,6 @@
 //! The nodes that one thread runs, and how it runs them through a window.
+use std::ops::Range;
+
 use crate::extension::Mail;
 use crate::inbox::{Inbox, Slot};
 use crate::profile::Meter;
@@ -34,8 +36,10 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) nodes: Vec<N>,
     /// Time of each node's earliest local event.
     pub(crate) next: Vec<u64>,
-    /// The earliest of them at the end of the last window.
+    /// The earliest of them.
     earliest: u64,
+    /// The first nodes, which have links to other processes.
+    pub(crate) border: usize,
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
     deferred: Mail<N::Message>,
@@ -135,6 +139,15 @@ impl Window {
     }
 }
 
+/// A window that is being run.
+pub(crate) struct Opened<M> {
+    window: Window,
+    /// What takes effect in it.
+    slot: Slot<M>,
+    /// Of a window that is run in part what takes effect later.
+    rest: Option<Slot<M>>,
+}
+
 struct WindowPost<'a, M> {
     /// The next two windows: where almost every message goes.
     near: [&'a mut Slot<M>; 2],
@@ -213,10 +226,12 @@ impl<M: Message> Post<M> for WindowPost<'_, M> {
 }
 
 impl<N: Node> Shard<N> {
-    pub(crate) fn new(me: usize, shards: usize, nodes: Vec<N>, slots: usize) -> Self {
+    pub(crate) fn new(me: usize, shards: usize, nodes: Vec<N>, border: usize, slots: usize) -> Self {
+        let next: Vec<u64> = nodes.iter().map(|node| node.local_key().time).collect();
         Self {
-            next: nodes.iter().map(|node| node.local_key().time).collect(),
-            earliest: u64::MAX,
+            earliest: next.iter().copied().min().unwrap_or(u64::MAX),
+            next,
+            border,
             inbox: Inbox::new(nodes.len(), slots),
             mail: (0..shards).map(|_| Mail::default()).collect(),
             deferred: Mail::default(),
@@ -236,10 +251,24 @@ impl<N: Node> Shard<N> {
 
     /// Gives it other nodes, with what is under way to them. The periods that are open end at `open_until`.
     pub(crate) fn settle(&mut self, nodes: Vec<N>, open_until: u64) {
-        self.next = nodes.iter().map(|node| node.local_key().time).collect();
         self.inbox = self.inbox.like(nodes.len());
         self.nodes = nodes;
+        self.look_again();
         self.open_until = if self.open.is_empty() { u64::MAX } else { open_until };
+    }
+
+    /// When its nodes have their next events.
+    fn look_again(&mut self) {
+        self.next = self.nodes.iter().map(|node| node.local_key().time).collect();
+        self.earliest = self.next.iter().copied().min().unwrap_or(u64::MAX);
+    }
+
+    /// A node may have an event of its own sooner than it had: when.
+    pub(crate) fn changed(&mut self, node: usize) -> u64 {
+        let next = self.nodes[node].local_key().time;
+        self.next[node] = next;
+        self.earliest = self.earliest.min(next);
+        next
     }
 
     /// From now on periods take `grid`.
@@ -256,7 +285,7 @@ impl<N: Node> Shard<N> {
     /// Begins with its nodes as they are now: nothing is under way, nothing was counted.
     pub(crate) fn begin_from(&mut self, places: &[Place]) {
         self.nodes.iter_mut().for_each(|node| node.placed(places));
-        self.next = self.nodes.iter().map(|node| node.local_key().time).collect();
+        self.look_again();
         self.inbox = self.inbox.like(self.nodes.len());
         self.open.clear();
         (self.open_until, self.tally) = (u64::MAX, Counts::default());
@@ -275,11 +304,17 @@ impl<N: Node> Shard<N> {
 
     /// Runs every node that has something to do in `window`.
     pub(crate) fn run(&mut self, window: Window, world: &N::World) {
+        let mut opened = self.begin(window);
+        self.run_nodes(&mut opened, 0..self.nodes.len(), world);
+        self.end(opened);
+    }
+
+    /// Begins `window`: what takes effect in it is there.
+    pub(crate) fn begin(&mut self, window: Window) -> Opened<N::Message> {
         if window.start >= self.open_until {
             self.close_period();
         }
-        let closes = window.is_whole() && window.grid_end.is_multiple_of(self.grid);
-        let (mut slot, near) = self.inbox.open(window.index);
+        let mut slot = self.inbox.open(window.index);
         let rest = if window.is_whole() { None } else { Some(slot.split_off(window.end)) };
         if !slot.beside.is_empty() {
             hand_over(&mut self.nodes, &mut slot);
@@ -291,8 +326,22 @@ impl<N: Node> Shard<N> {
         if let Some(meter) = &mut self.meter {
             meter.begin_window(&self.nodes, &self.next, &slot.lists, window.end);
         }
+        self.earliest = u64::MAX;
+        Opened { window, slot, rest }
+    }
+
+    /// Runs those of these nodes that have something to do in it.
+    pub(crate) fn run_nodes(
+        &mut self,
+        opened: &mut Opened<N::Message>,
+        which: Range<usize>,
+        world: &N::World,
+    ) {
+        let Opened { window, slot, .. } = opened;
+        let window = *window;
+        let closes = self.closes(&window);
         let mut post = WindowPost {
-            near,
+            near: self.inbox.near(window.index),
             deferred: &mut self.deferred,
             mail: &mut self.mail,
             tally: &mut self.tally,
@@ -302,9 +351,10 @@ impl<N: Node> Shard<N> {
             width: window.grid_end - window.start,
             two_widths: 2 * (window.grid_end - window.start),
         };
-        let nodes = self.nodes.iter_mut().zip(&mut self.next).zip(&mut slot.lists).enumerate();
-        let mut earliest = u64::MAX;
-        for (number, ((node, next), arrivals)) in nodes {
+        let (nodes, next) = (&mut self.nodes[which.clone()], &mut self.next[which.clone()]);
+        let nodes = nodes.iter_mut().zip(next).zip(&mut slot.lists[which.clone()]);
+        let mut earliest = self.earliest;
+        for (number, ((node, next), arrivals)) in which.zip(nodes) {
             if arrivals.is_empty() && *next >= window.end {
                 earliest = earliest.min(*next);
                 continue;
@@ -320,12 +370,17 @@ impl<N: Node> Shard<N> {
             arrivals.clear();
         }
         self.earliest = earliest;
+    }
+
+    /// Ends a window in which all nodes have been run.
+    pub(crate) fn end(&mut self, opened: Opened<N::Message>) {
+        let Opened { window, mut slot, rest } = opened;
         if let Some(meter) = &mut self.meter {
             meter.worked(&self.nodes);
         }
         if !self.open.is_empty() {
             self.open_until = window.grid_end.next_multiple_of(self.grid);
-            if closes {
+            if self.closes(&window) {
                 self.close_period();
             }
         }
@@ -335,6 +390,11 @@ impl<N: Node> Shard<N> {
         self.deferred.drain(|at, node, message, extension| {
             inbox.put(window.index, at - window.index, node, message, extension);
         });
+    }
+
+    /// Whether a period of the grid is over at its end.
+    const fn closes(&self, window: &Window) -> bool {
+        window.is_whole() && window.grid_end.is_multiple_of(self.grid)
     }
 
     /// The first window from `current`, which has just been run, in which something is due here.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use backwater_engine::{
-    Class, Engine, Home, Key, Kind, Limits, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream, Ties,
-    Together, Trajectory, stream, uniform,
+    Class, Engine, Home, Key, Kind, Limits, Link, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream,
+    Ties, Together, Trajectory, stream, uniform,
 };
 use backwater_units::{Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -44,6 +44,8 @@ struct Juggler {
     beside: BTreeMap<(u16, u64), Vec<u8>>,
     id: u32,
     nodes: u32,
+    /// To whom it throws, and how long a ball takes at least; to each, if it is empty.
+    ways: Vec<(u32, u64)>,
     ties: Ties,
     random: Stream,
     /// (release time, rank): what is held
@@ -64,6 +66,7 @@ impl Juggler {
             beside: BTreeMap::new(),
             id,
             nodes,
+            ways: Vec::new(),
             ties,
             random: stream(seed, 1, u64::from(id)),
             held,
@@ -94,9 +97,14 @@ impl Node for Juggler {
         }
         self.throws_left -= 1;
         self.thrown += 1;
-        let to = ((u64::from(self.random.next_u32()) * u64::from(self.nodes)) >> 32) as u32;
+        let mut draw = |most: u64| ((u64::from(self.random.next_u32()) * most) >> 32) as u32;
+        let (to, least) = if self.ways.is_empty() {
+            (draw(self.nodes.into()), LOOKAHEAD)
+        } else {
+            self.ways[draw(self.ways.len() as u64) as usize]
+        };
         let far = if self.random.next_u32().is_multiple_of(50) { 200 * LOOKAHEAD } else { 0 };
-        let delay = LOOKAHEAD + far + (uniform(&mut self.random) * 3.0 * LOOKAHEAD as f64) as u64;
+        let delay = least + far + (uniform(&mut self.random) * 3.0 * LOOKAHEAD as f64) as u64;
         let time = (key.time + delay).max(self.line_free[to as usize] + 1);
         self.line_free[to as usize] = time;
         let (place, ball) =
@@ -149,6 +157,33 @@ fn jugglers(seed: u64, nodes: u32, balls: u16, throws: u64) -> Vec<Juggler> {
 fn laden_jugglers(laden: u32, seed: u64, nodes: u32, balls: u16, throws: u64) -> Vec<Juggler> {
     let load = |juggler| Juggler { laden, ..juggler };
     jugglers(seed, nodes, balls, throws).into_iter().map(load).collect()
+}
+
+/// Nodes in rows of four, and the rows in a row or a circle, with links between them that are `far` times as long. By node its ways.
+fn rows(nodes: u32, far: u64) -> Vec<Vec<(u32, u64)>> {
+    let mut ways = vec![Vec::new(); nodes as usize];
+    let mut link = |a: u32, b: u32, delay| {
+        if a != b {
+            ways[a as usize].push((b, delay));
+            ways[b as usize].push((a, delay));
+        }
+    };
+    for first in (0..nodes).step_by(4) {
+        let last = (first + 3).min(nodes - 1);
+        (first..last).for_each(|node| link(node, node + 1, LOOKAHEAD));
+        if last + 1 < nodes || far.is_multiple_of(2) {
+            link(last, (last + 1) % nodes, far * LOOKAHEAD);
+        }
+    }
+    ways
+}
+
+fn links(ways: &[Vec<(u32, u64)>]) -> Vec<Link> {
+    let of = |(node, ways): (u32, &Vec<(u32, u64)>)| {
+        let link = move |(to, delay): &(u32, u64)| Link { nodes: (node, *to), delay: Span::from_ps(*delay) };
+        ways.iter().map(link).collect::<Vec<_>>()
+    };
+    (0..).zip(ways).flat_map(of).collect()
 }
 
 /// Groups of some nodes, and nodes of no group.
@@ -239,11 +274,14 @@ proptest! {
 
     #[test]
     fn any_number_of_processes_and_threads_gives_one_trajectory(
-        seed in any::<u64>(), nodes in 4u32..12, laden in 0_u32..100, mut stops in prop::collection::vec(1u64..60_000, 0..4),
-        goal in 1u64..400,
+        seed in any::<u64>(), nodes in 4u32..24, laden in 0_u32..100, mut stops in prop::collection::vec(1u64..60_000, 0..4),
+        goal in 1u64..400, far in 0u64..100,
     ) {
         stops.sort_unstable();
-        let make = || laden_jugglers(laden, seed, nodes, 3, 60);
+        // Each throws to each, or along links, of which some are longer.
+        let ways = if far == 0 { vec![Vec::new(); nodes as usize] } else { rows(nodes, far) };
+        let juggler =
+            |id: u32| Juggler { laden, ways: ways[id as usize].clone(), ..Juggler::new(seed, id, nodes, 3, 60) };
         // Stretches that end at a time, with a goal, and when nothing is left.
         let story = |mut engine: Engine<Juggler>| {
             let mut story = Vec::new();
@@ -254,18 +292,23 @@ proptest! {
             }
             story
         };
-        let whole = story(engine(Kind::Windows { threads: 1 }, make()));
-        for (count, threads) in [(1, 2), (2, 1), (2, 2), (3, 1), (4, 3)] {
+        let whole = story(engine(Kind::Windows { threads: 1 }, (0..nodes).map(juggler).collect()));
+        for (count, threads) in [(1, 2), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1), (4, 3)] {
             let found = Together::run(count, |processes| {
                 let own = processes.rank();
-                let homes = homes(nodes);
+                let homes = if far == 0 {
+                    homes(nodes)
+                } else {
+                    (0..nodes).map(|node| Home { group: Some(node / 4), work: 1 }).collect()
+                };
                 let mut built = 0;
                 let build = |id| {
                     built += 1;
-                    Juggler { laden, ..Juggler::new(seed, id, nodes, 3, 60) }
+                    juggler(id)
                 };
                 let (width, reach) = (Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD));
-                let engine = Engine::among(processes, Kind::Windows { threads }, build, &homes, width, reach);
+                let kind = Kind::Windows { threads };
+                let engine = Engine::among(processes, kind, build, &homes, || links(&ways), width, reach);
                 assert!(built < nodes || count == 1, "process {own} has built nodes of others");
                 story(engine)
             });

@@ -333,6 +333,13 @@ impl Node for FabricNode {
     fn neighbour(&self, port: u16) -> Option<u32> {
         self.ports().peer(port)
     }
+    fn busy_until(&self, now: u64, world: &World) -> u64 {
+        match self {
+            Self::Host(host) => host.busy_until(now, world),
+            Self::Several(host) => host.busy_until(now, world),
+            Self::Switch(_) => 0,
+        }
+    }
     fn trajectory(&self) -> &Trajectory {
         self.ports().trajectory()
     }

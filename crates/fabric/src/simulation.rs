@@ -19,7 +19,7 @@ pub use snapshot::form;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use backwater_engine::{Alone, Engine, Kind, Limits, Place, Post, Processes, Profile, Stop};
+use backwater_engine::{Alone, Engine, Kind, Limits, Link, Place, Post, Processes, Profile, Stop};
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_traffic::trace::{Finishes, Step};
@@ -157,7 +157,9 @@ impl Simulation {
         let build = |node| build(node, &spec, &ends, &world);
         let is_alone = processes.count() == 1 && !matches!(kind, Kind::Windows { threads: 2.. });
         let homes = if is_alone { homes::any(network) } else { homes::homes(network) };
-        let engine = Engine::among(processes, kind, build, &homes, width, reach).with_grid(grid);
+        let wires = network.links().iter().map(|link| Link { nodes: (link.a, link.b), delay: link.delay });
+        let links = || wires.chain(world.jobs.links(&spec)).collect();
+        let engine = Engine::among(processes, kind, build, &homes, links, width, reach).with_grid(grid);
         let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
         let network = spec.network;
         let stall = deadlock::patience(reach, &world);
@@ -204,6 +206,7 @@ impl Simulation {
                 until: course.next,
                 pause: to.as_ps(),
                 goal: if course.ends_with_flows { self.goal.max(1) } else { u64::MAX },
+                goal_is_all: true,
                 records: BATCH,
                 interrupt: stop.as_deref().or(control.interrupt),
                 now: control.now,

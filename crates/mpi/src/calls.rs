@@ -1,6 +1,6 @@
 //! The calls in C, and what keeps their promises.
 #![expect(unsafe_code, reason = "functions of C")]
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use backwater_engine::Processes;
 
@@ -8,10 +8,13 @@ use crate::Refused;
 
 unsafe extern "C" {
     fn backwater_mpi_join(rank: *mut i32, count: *mut i32) -> i32;
+    fn backwater_mpi_listen(from: i32) -> i32;
     fn backwater_mpi_send(to: i32, bytes: *const u8, length: i32);
     fn backwater_mpi_next(from: i32) -> i32;
     fn backwater_mpi_take(from: i32, bytes: *mut u8, length: i32);
-    fn backwater_mpi_sent(count: i32);
+    fn backwater_mpi_sent(to: i32);
+    fn backwater_mpi_share(own: *const u8, length: i32, all: *mut u8);
+    fn backwater_mpi_shared();
     fn backwater_mpi_leave();
     fn backwater_mpi_abort(code: i32);
 }
@@ -53,25 +56,59 @@ impl Processes for World {
         self.count
     }
 
-    fn exchange(&self, to: &mut [Vec<u8>], meanwhile: &mut dyn FnMut(), from: &mut [Vec<u8>]) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let others = || (0..self.count).filter(|other| *other != self.rank);
-        for other in others() {
-            let bytes = &to[other];
-            let length = i32::try_from(bytes.len()).expect("a message of less than 2 GiB");
+    fn exchange(
+        &self,
+        peers: &[usize],
+        to: &mut [Vec<u8>],
+        meanwhile: &mut dyn FnMut(),
+        from: &mut [Vec<u8>],
+    ) {
+        let turn = self.turn();
+        for peer in peers {
+            let bytes = &to[*peer];
             // SAFETY: the bytes are neither changed nor freed before `backwater_mpi_sent` below.
-            unsafe { backwater_mpi_send(other as i32, bytes.as_ptr(), length) };
-        }
-        meanwhile();
-        for other in others() {
-            // SAFETY: the buffer has room for the message, whose length MPI tells.
             unsafe {
-                let length = backwater_mpi_next(other as i32);
-                from[other].resize(length as usize, 0);
-                backwater_mpi_take(other as i32, from[other].as_mut_ptr(), length);
+                assert!(backwater_mpi_listen(int(*peer)) != 0, "there is memory for messages");
+                backwater_mpi_send(int(*peer), bytes.as_ptr(), int(bytes.len()));
             }
         }
-        // SAFETY: every other process has a request, and this one none.
-        unsafe { backwater_mpi_sent(self.count as i32) };
+        drop(turn);
+        meanwhile();
+        let _turn = self.turn();
+        for peer in peers {
+            // SAFETY: the buffer has room for the message, whose length MPI tells.
+            unsafe {
+                let length = backwater_mpi_next(int(*peer));
+                from[*peer].resize(length as usize, 0);
+                backwater_mpi_take(int(*peer), from[*peer].as_mut_ptr(), length);
+            }
+        }
+        for peer in peers {
+            // SAFETY: `backwater_mpi_send` was called above.
+            unsafe { backwater_mpi_sent(int(*peer)) };
+        }
     }
+
+    fn share(&self, own: &[u8], meanwhile: &mut dyn FnMut(), all: &mut Vec<u8>) {
+        all.resize(own.len() * self.count, 0);
+        let turn = self.turn();
+        // SAFETY: all tell as many bytes, and both buffers stay as they are until `backwater_mpi_shared` below.
+        unsafe { backwater_mpi_share(own.as_ptr(), int(own.len()), all.as_mut_ptr()) };
+        drop(turn);
+        meanwhile();
+        let _turn = self.turn();
+        // SAFETY: it was begun above.
+        unsafe { backwater_mpi_shared() };
+    }
+}
+
+impl World {
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A rank, or the length of a message, as MPI counts.
+fn int(number: usize) -> i32 {
+    i32::try_from(number).expect("a message of less than 2 GiB")
 }

@@ -1,7 +1,7 @@
 //! For runs that several processes share, on one machine or on many: how these talk, by MPI. Without the feature `mpi` there is one process,
 //! and nothing of MPI is linked.
 //!
-//! Seven calls in C stand between this and MPI. The `mpi` crate would do the same, but is made with bindgen, which needs libclang wherever
+//! A few calls in C stand between this and MPI. The `mpi` crate would do the same, but is made with bindgen, which needs libclang wherever
 //! Backwater is built; `mpicc` is there wherever an MPI is.
 use std::sync::Arc;
 

@@ -10,8 +10,9 @@
 //! no queue.
 use std::collections::{BTreeMap, BTreeSet};
 
-use backwater_engine::Place;
+use backwater_engine::{Link, Place};
 use backwater_traffic::trace::{Finishes, Part};
+use backwater_units::Span;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::Spec;
@@ -75,6 +76,22 @@ impl Jobs {
             });
         }
         jobs
+    }
+
+    /// Between which nodes messages about gates travel.
+    pub(crate) fn links(&self, spec: &Spec) -> Vec<Link> {
+        let hosts_of = |group: u16| {
+            let of_steps = spec.steps.iter().filter(move |step| step.group == group).map(|step| step.host);
+            let ranks = spec.programs.ranks.iter().filter(move |rank| rank.group == group);
+            of_steps.chain(ranks.map(|rank| rank.host)).map(|host| spec.network.hosts()[host as usize])
+        };
+        let of_gate = |gate: &Opening| {
+            let link = |node, delay| Link { nodes: (gate.watcher, node), delay: Span::from_ps(delay) };
+            let before = hosts_of(gate.after).map(|node| link(node, gate.delays.0));
+            let behind = gate.hosts.iter().map(|node| link(*node, gate.delays.1));
+            before.chain(behind).collect::<Vec<_>>()
+        };
+        self.gates.iter().flat_map(of_gate).collect()
     }
 
     /// These traffic entries, and those that wait for one of them.

@@ -4,7 +4,7 @@ use backwater_engine::{
     Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
 };
 use backwater_traffic::{OWN_CONNECTION, Pacing};
-use backwater_units::Time;
+use backwater_units::{Bytes, Rate, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::host_flows::HostFlows;
@@ -13,6 +13,7 @@ use crate::app::ranks::Ranks;
 use crate::app::steps::{Happened, Steps};
 use crate::ctx::Ctx;
 use crate::link::bursts::Bursts;
+use crate::link::egress::Egress;
 use crate::link::ports::{NIC, Ports, Purpose};
 use crate::nic::isolation::Notified;
 use crate::nic::nics::{Nics, port_by_hash};
@@ -390,6 +391,29 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     /// The sending halves of its queue pairs.
     pub(crate) fn senders(&self) -> &[Sender] {
         &self.senders
+    }
+
+    /// Until when its flows of known size keep it busy at least: what they have not sent yet must cross its links.
+    pub(crate) fn busy_until(&self, now: u64, world: &World) -> u64 {
+        // Where links change, nobody knows how fast they will be; where times are cut, frames take less than their bytes do.
+        if world.faults.is_some() || world.clock != Clock::Exact {
+            return 0;
+        }
+        let fastest = self.ports.all_egress().iter().map(Egress::rate).max().unwrap_or(Rate::ZERO);
+        let links = self.ports.all_egress().len() as u64;
+        let of_one = |sender: &Sender| {
+            let flow = &world.flows[sender.flow() as usize];
+            let sent = sender.all_sent().wrapping_sub(sender.resent());
+            let left = sender.packets().saturating_sub(sent);
+            if left == 0 || flow.known_size().is_none() || world.is_put(sender.flow()) {
+                return 0;
+            }
+            // The last packet may have one byte.
+            let bytes = u64::from(left - 1) * u64::from(world.payload) / links;
+            let start = if flow.start < Time::MAX { flow.start.as_ps() } else { 0 };
+            start.max(now).saturating_add(fastest.serialize(Bytes::new(bytes)).as_ps())
+        };
+        self.senders.iter().map(of_one).max().unwrap_or(0)
     }
 
     /// The steps of its rank.

@@ -134,7 +134,7 @@ bench-dataplane: ## cycles per packet of the DPDK switch, over rings and memif: 
 
 # Each path is a folder or a program that the user has built; one is enough.
 bench-peers: $(STAMPS)/core ## time the HPCC simulator (HPCC=its build), csg-htsim (HTSIM=), uet-htsim (UET=) and Backwater on the same flows, RUNS (3) times in turns
-	$(BIN)/python benches/peers.py $(if $(HPCC),--hpcc "$(HPCC)") $(if $(HTSIM),--htsim "$(HTSIM)") $(if $(UET),--uet "$(UET)") \
+	@$(BIN)/python benches/peers.py $(if $(HPCC),--hpcc "$(HPCC)") $(if $(HTSIM),--htsim "$(HTSIM)") $(if $(UET),--uet "$(UET)") \
 	  $(if $(RUNS),--runs $(RUNS)) $(if $(CASE),--case $(CASE))
 
 bench: bench-throughput bench-instructions ## packet-hops per CPU-second, memory, instructions per packet-hop

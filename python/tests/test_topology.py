@@ -84,6 +84,8 @@ def test_the_bisection_is_the_maximum_flow_that_networkx_finds(tmp_path: Path) -
         clos,
         fly,
         'kind = "rail"\nunits = 2\nservers = 4\ngpus = 3\noversubscription = 2',
+        'kind = "ai-pod"\nservers = 4\ngpus = 3\nplanes = 2\noversubscription = [2]',
+        'kind = "ai-pod"\npods = 2\nunits = 2\nservers = 2\ngpus = 2\nwiring = "shared"\noversubscription = [2]',
         'kind = "mesh"\nsizes = [3, 5]',
     ):
         found = facts(tmp_path, topology)
@@ -141,6 +143,7 @@ def test_groups_of_a_dragonfly_are_complete_and_so_is_their_graph(
     [
         ('kind = "clos"\npods = 8\nleaves = 8\nhosts-per-leaf = 16', 1024),
         ('kind = "rail"\nunits = 4\nservers = 32', 1024),
+        ('kind = "ai-pod"\nunits = 4\nservers = 32\nplanes = 2', 1024),
         ('kind = "dragonfly"\na = 8\np = 4\nh = 4', 1056),
         ('kind = "torus"\nsizes = [16, 16, 4]', 1024),
         ('kind = "mesh"\nsizes = [32, 32]', 1024),

@@ -144,9 +144,30 @@ fn work(spec: &Spec, like: &Like, end: f64) -> (f64, f64) {
     (packets, hops)
 }
 
-/// Line rate of a host, in bytes per picosecond.
-fn line(spec: &Spec, host: u32) -> f64 {
-    spec.network.nic(host).rate.as_bps() as f64 / BITS / SECOND_PS
+/// What hosts send or receive: by NICs, and within their servers.
+struct Sums(Vec<[f64; 2]>);
+
+impl Sums {
+    fn new(spec: &Spec) -> Self {
+        Self(vec![[0.0; 2]; spec.network.hosts().len()])
+    }
+
+    /// Where what two hosts exchange counts at one of them.
+    fn at(&mut self, spec: &Spec, host: u32, other: u32) -> &mut f64 {
+        &mut self.0[host as usize][usize::from(is_within(spec, host, other))]
+    }
+}
+
+/// Whether two hosts are of one server.
+fn is_within(spec: &Spec, host: u32, other: u32) -> bool {
+    let server = |host: u32| spec.network.server_of(spec.network.hosts()[host as usize]);
+    server(host).is_some() && server(host) == server(other)
+}
+
+/// What the links of a host carry by NICs, or within its server, in bytes per picosecond.
+fn line(spec: &Spec, host: u32, within: bool) -> f64 {
+    let ports = spec.network.nics(host).iter().filter(|port| spec.network.is_scale_up(port.peer) == within);
+    ports.map(|port| port.rate.as_bps() as f64).sum::<f64>() / BITS / SECOND_PS
 }
 
 /// What a flow can have sent by `end`, alone on its link and as fast as its application makes it.
@@ -160,34 +181,34 @@ fn bytes_until(spec: &Spec, flow: &Flow, end: f64) -> f64 {
         _ => (f64::INFINITY, end),
     };
     let start = if flow.start == Time::MAX { 0.0 } else { flow.start.as_ps() as f64 };
-    let most = (end - start).max(0.0) * rate.min(line(spec, flow.src));
+    let most = (end - start).max(0.0) * rate.min(line(spec, flow.src, is_within(spec, flow.src, flow.dst)));
     if flow.size == Bytes::MAX { most } else { most.min(flow.size.get() as f64) }
 }
 
 /// The part of it that fits the links of its two hosts, which others use too.
 fn shares(spec: &Spec, like: &Like, sizes: &[f64], end: f64) -> Vec<f64> {
-    let hosts = spec.network.hosts().len();
-    let (mut sent, mut received) = (vec![0.0; hosts], vec![0.0; hosts]);
+    let (mut sent, mut received) = (Sums::new(spec), Sums::new(spec));
     for (flow, size) in spec.flows.iter().zip(sizes) {
-        sent[flow.src as usize] += size * like.of(flow);
-        received[flow.dst as usize] += size * like.of(flow);
+        *sent.at(spec, flow.src, flow.dst) += size * like.of(flow);
+        *received.at(spec, flow.dst, flow.src) += size * like.of(flow);
     }
-    let fits = |host: u32, bytes: f64| (end * line(spec, host) / bytes.max(1.0)).min(1.0);
     let share = |flow: &Flow| {
-        fits(flow.src, sent[flow.src as usize]).min(fits(flow.dst, received[flow.dst as usize]))
+        let within = is_within(spec, flow.src, flow.dst);
+        let fits = |host: u32, bytes: f64| (end * line(spec, host, within) / bytes.max(1.0)).min(1.0);
+        fits(flow.src, *sent.at(spec, flow.src, flow.dst))
+            .min(fits(flow.dst, *received.at(spec, flow.dst, flow.src)))
     };
     spec.flows.iter().map(share).collect()
 }
 
 /// When a run without `until` is over at the earliest: its last flow has started, and the busiest host has got or sent everything.
 fn last_end(spec: &Spec, like: &Like) -> f64 {
-    let hosts = spec.network.hosts().len();
-    let (mut sent, mut received, mut last) = (vec![0.0; hosts], vec![0.0; hosts], 0.0_f64);
+    let (mut sent, mut received, mut last) = (Sums::new(spec), Sums::new(spec), 0.0_f64);
     let mut first = BTreeMap::new();
     for flow in spec.flows.iter().filter(|flow| flow.size < Bytes::MAX) {
         let bytes = flow.size.get() as f64 * like.of(flow);
-        sent[flow.src as usize] += bytes;
-        received[flow.dst as usize] += bytes;
+        *sent.at(spec, flow.src, flow.dst) += bytes;
+        *received.at(spec, flow.dst, flow.src) += bytes;
         if flow.start < Time::MAX {
             // What an outline leaves out of an entry starts later, as evenly as what it has.
             let start = flow.start.as_ps() as f64;
@@ -195,7 +216,12 @@ fn last_end(spec: &Spec, like: &Like) -> f64 {
             last = last.max(first + (start - first) * like.of(flow));
         }
     }
-    let busiest = (0..hosts).map(|host| sent[host].max(received[host]) / line(spec, host as u32));
+    let busiest = (0..).zip(sent.0.iter().zip(&received.0)).flat_map(|(host, (sent, received))| {
+        [false, true].map(|within| {
+            let bytes = sent[usize::from(within)].max(received[usize::from(within)]);
+            if bytes > 0.0 { bytes / line(spec, host, within) } else { 0.0 }
+        })
+    });
     last + busiest.fold(0.0, f64::max)
 }
 

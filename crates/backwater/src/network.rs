@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 pub(crate) fn columns(scenario: &ValidScenario) -> Value {
     let net = scenario.network();
     let nodes = 0..net.nodes().len() as u32;
+    let scale_up: Vec<u32> = nodes.clone().filter(|node| net.is_scale_up(*node)).collect();
     let role = |role: Role| if role == Role::Host { "host" } else { "switch" };
     json!({
         "kind": scenario.resolved()["topology"]["kind"],
@@ -18,6 +19,7 @@ pub(crate) fn columns(scenario: &ValidScenario) -> Value {
             "group": nodes.clone().map(|node| net.place(node).group).collect::<Vec<_>>(),
             "at": nodes.map(|node| &net.place(node).at).collect::<Vec<_>>(),
         },
+        "scale_up": scale_up,
         "links": {
             "a": net.links().iter().map(|link| link.a).collect::<Vec<_>>(),
             "b": net.links().iter().map(|link| link.b).collect::<Vec<_>>(),

@@ -9,6 +9,9 @@ use crate::{Network, Port, Routes, Structure, tree};
 /// Links between the two hosts that are furthest apart, whatever the routes: the diameter of the graph between hosts. 0 with
 /// one host.
 pub fn diameter(net: &Network) -> u32 {
+    if let Some(most) = tree::farthest(net, |_| 1) {
+        return most as u32;
+    }
     let attachments = hosts_by_attachment(net);
     let of = |(from, hosts): (&Vec<u32>, &Vec<u32>)| {
         let distance = distances(net, from);
@@ -106,7 +109,16 @@ pub fn bisection(net: &Network) -> Bisection {
         }
     }
     let each = ways.into_iter().map(|(by, first)| {
-        let nic = |(host, _): (&u32, _)| net.ports(*host).iter().map(|nic| nic.rate.as_bps()).sum::<u64>();
+        let is_first = |node: u32| net.host_index(node).map(|host| first[host as usize]);
+        // A switch within a server leads to the other half only where that server is in both.
+        let leads = |port: &Port, host: u32| {
+            let others = || net.ports(port.peer).iter().any(|other| is_first(other.peer) != is_first(host));
+            !net.is_scale_up(port.peer) || others()
+        };
+        let nic = |(host, _): (&u32, _)| {
+            let ports = net.ports(*host).iter().filter(|port| leads(port, *host));
+            ports.map(|nic| nic.rate.as_bps()).sum::<u64>()
+        };
         let own = net.hosts().iter().zip(&first).filter(|(_, first)| **first).map(nic).sum();
         Bisection { rate: Rate::from_bps(Flow::new(net, &first).most()), hosts: Rate::from_bps(own), by }
     });

@@ -168,13 +168,14 @@ impl Network {
     }
 
     /// The same if every switch takes so long with a frame: half of it is added to the delay of each of a switch's links, so that a path has
-    /// it once for each switch on it, and what goes to the next node and back has it, too.
+    /// it once for each switch on it, and what goes to the next node and back has it, too. Links of scale-up switches have their time already.
     #[must_use]
     pub fn with_switch_latency(mut self, latency: Span) -> Self {
         let half = latency / 2;
         for index in 0..self.links.len() {
             let Link { a, b, delay, .. } = self.links[index];
-            let more = [a, b].into_iter().filter(|&end| self.is_switch(end)).map(|_| half).sum::<Span>();
+            let takes = |end: &u32| self.is_switch(*end) && !self.is_scale_up(*end);
+            let more = [a, b].into_iter().filter(takes).map(|_| half).sum::<Span>();
             self.links[index].delay = delay + more;
         }
         for port in &mut self.ports {
@@ -225,9 +226,36 @@ impl Network {
         self.ports(self.hosts[host as usize])
     }
 
-    /// What the links of a host carry together, each way.
+    /// What the links of a host carry together, each way, out of its server.
     pub fn rate_of(&self, host: u32) -> Rate {
-        Rate::from_bps(self.nics(host).iter().map(|nic| nic.rate.as_bps()).sum())
+        Rate::from_bps(self.outward(self.hosts[host as usize]).map(|nic| nic.rate.as_bps()).sum())
+    }
+
+    /// Whether a node is a switch within a server.
+    pub fn is_scale_up(&self, node: u32) -> bool {
+        matches!(&self.structure, Structure::Servers { scale_up } if scale_up.binary_search(&node).is_ok())
+    }
+
+    /// The switch within the server of a node, if the node is a host with a port to one.
+    pub fn server_of(&self, node: u32) -> Option<u32> {
+        if !matches!(self.structure, Structure::Servers { .. }) || self.is_switch(node) {
+            return None;
+        }
+        self.ports(node).iter().map(|port| port.peer).find(|peer| self.is_scale_up(*peer))
+    }
+
+    /// The ports of a node that lead out of its server: all, but for hosts with one to a switch within it.
+    pub fn outward(&self, node: u32) -> impl Iterator<Item = &Port> {
+        self.ports(node).iter().filter(|port| !self.is_scale_up(port.peer))
+    }
+
+    /// Of ports on ways as short those by which a node sends: a host those within its server, if there are some.
+    pub(crate) fn preferred(&self, node: u32, ports: Vec<u16>) -> Vec<u16> {
+        let within = |port: &u16| self.is_scale_up(self.ports(node)[usize::from(*port)].peer);
+        if self.server_of(node).is_none() || !ports.iter().any(within) {
+            return ports;
+        }
+        ports.into_iter().filter(within).collect()
     }
 
     /// The first host (host index) with several ports.

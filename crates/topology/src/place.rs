@@ -30,6 +30,12 @@ pub enum Structure {
     },
     /// Groups of switches: switch r of group g has the coordinates (g, r).
     Dragonfly,
+    /// Servers with a network within each.
+    Servers {
+        /// Scale-up switches, ascending. What one joins are the hosts of a server: these reach each other by it, whatever other ways as short
+        /// there are.
+        scale_up: Vec<u32>,
+    },
 }
 
 /// The places of all nodes: those that are `known`, the others by their distance from the hosts and by racks.

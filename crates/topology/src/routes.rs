@@ -130,7 +130,7 @@ impl Routes {
                     let knows =
                         |peer: u32| entries.contains_key(&(peer, host)) || peer == net.hosts()[host as usize];
                     let ports = (0..).zip(net.ports(node)).filter(|(_, port)| knows(port.peer));
-                    *cell = table.cell(&ports.map(|(number, _)| number).collect::<Vec<u16>>())?;
+                    *cell = table.cell(&net.preferred(node, ports.map(|(number, _)| number).collect()))?;
                 }
             }
             table.cells(&cells);
@@ -372,6 +372,7 @@ fn searched(
             let ports = closer(net, &distance, switch);
             let group: Vec<u16> =
                 ports.filter(|port| !down(net.ports(switch)[usize::from(*port)].link)).collect();
+            let group = net.preferred(switch, group);
             let id = ids.get(&group).copied().unwrap_or_else(|| {
                 ids.insert(group.clone(), groups.len() as u32);
                 groups.push(group);
@@ -512,6 +513,10 @@ fn check_reachable(net: &Network) -> Result<(), RouteError> {
         kinds.entry(of).or_insert(host);
     }
     let mut kinds: Vec<(Vec<u32>, u32)> = kinds.into_iter().collect();
+    let is_everywhere = |part: &u32| kinds.iter().all(|(parts, _)| parts.contains(part));
+    if kinds.first().is_some_and(|(parts, _)| parts.iter().any(is_everywhere)) {
+        return Ok(());
+    }
     kinds.sort_by_key(|(_, host)| *host);
     for (index, (one, from)) in kinds.iter().enumerate() {
         if let Some((_, to)) =
@@ -575,7 +580,7 @@ pub(crate) fn divisors(net: &Network) -> Vec<u64> {
     let mut divisor = vec![1u64; net.nodes().len()];
     for node in order {
         let above = tier[node as usize].map(|t| t + 1);
-        let up = |port: &&crate::Port| tier[port.peer as usize] == above;
+        let up = |port: &&crate::Port| tier[port.peer as usize] == above && !net.is_scale_up(port.peer);
         let peers: BTreeSet<u32> = net.ports(node).iter().filter(up).map(|port| port.peer).collect();
         for &peer in &peers {
             divisor[peer as usize] =

@@ -11,6 +11,9 @@
 //!
 //! So nothing has to be searched for: what a switch says follows from which hosts are below each of its ports, and the same hosts
 //! below the same ports give the same list, as at all cores of a fat tree.
+//!
+//! Scale-up switches lead to the hosts of their server only. What is said of tiers is said of the network without them; a host reaches those
+//! of its server by them, in two links, which no other way has fewer of.
 use std::collections::BTreeMap;
 
 use crate::routes::{by_neighbour, divisors, tiers, turn_of};
@@ -40,7 +43,7 @@ pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result
         let ways = tree.ways(net, switch, modulo.as_ref().filter(|_| net.is_switch(switch)));
         let key = (ways.up.clone(), ways.turns.clone());
         let far = match known_far.get(&key) {
-            _ if tree.hosts(switch) == [(0, table.hosts())] => Cells::One(NOWHERE),
+            _ if tree.near(net, switch) == [(0, table.hosts())] => Cells::One(NOWHERE),
             Some(far) => *far,
             None => {
                 let far = ways.far(&mut table)?;
@@ -51,7 +54,7 @@ pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result
         let near = if let Some(near) = known.get(&ways) {
             *near
         } else {
-            let near = ways.near(&tree, tree.hosts(switch), far, &mut table)?;
+            let near = ways.near(&tree, tree.near(net, switch), far, &mut table)?;
             known.insert(ways, near);
             near
         };
@@ -63,8 +66,11 @@ pub(crate) fn table(net: &Network, routing: Routing, switches: &[u32]) -> Result
 /// [`crate::facts::farthest`] of such a network if packets take every port up; `None`: it is none.
 pub(crate) fn farthest(net: &Network, cost: impl Fn(&crate::Port) -> u64) -> Option<u64> {
     let tree = Tree::new(net)?;
+    let server = |node: u32| net.server_of(node).filter(|_| !net.is_switch(node));
+    let none = |node: u32| Costliest([Some((0, server(node))), None]);
     // The costliest ways to a node from a host below it, and back.
-    let (mut up, mut down) = (vec![0; net.nodes().len()], vec![0; net.nodes().len()]);
+    let mut up: Vec<Costliest> = (0..net.nodes().len() as u32).map(none).collect();
+    let mut down = up.clone();
     let mut order: Vec<u32> = (0..net.nodes().len() as u32)
         .filter(|node| net.is_switch(*node) && tree.tier[*node as usize].is_some())
         .collect();
@@ -72,40 +78,79 @@ pub(crate) fn farthest(net: &Network, cost: impl Fn(&crate::Port) -> u64) -> Opt
     let mut most = 0;
     for node in order {
         let own = tree.tier[node as usize];
-        let below = net.ports(node).iter().filter(|port| tree.tier[port.peer as usize] < own);
-        let mut ways: Vec<(u32, u64, u64)> = below
-            .map(|port| {
-                let (peer, back) = (port.peer as usize, &net.ports(port.peer)[usize::from(port.peer_port)]);
-                (tree.below[peer], up[peer] + cost(back), down[peer] + cost(port))
-            })
-            .collect();
-        ways.sort_unstable();
+        let mut below: Vec<&crate::Port> =
+            net.ports(node).iter().filter(|port| tree.tier[port.peer as usize] < own).collect();
+        below.sort_by_key(|port| tree.below[port.peer as usize]);
         // A way turns at the first switch that has both hosts below it: behind ports to different ones.
-        let sets: Vec<(u64, u64)> = ways
-            .chunk_by(|one, other| one.0 == other.0)
-            .map(|set| set.iter().fold((0, 0), |(up, down), way| (up.max(way.1), down.max(way.2))))
-            .collect();
-        let mut highest: [Option<(u64, usize)>; 2] = [None; 2];
-        for (index, (climb, _)) in sets.iter().enumerate() {
-            highest = match highest {
-                [first, _] if Some((*climb, index)) > first => [Some((*climb, index)), first],
-                [first, second] => [first, second.max(Some((*climb, index)))],
-            };
+        let sets = below.chunk_by(|a, b| tree.below[a.peer as usize] == tree.below[b.peer as usize]);
+        let mut of_sets: Vec<(Costliest, Costliest)> = Vec::new();
+        for set in sets {
+            let (mut climbs, mut descents) = (Costliest::default(), Costliest::default());
+            for port in set {
+                let (peer, back) = (port.peer as usize, &net.ports(port.peer)[usize::from(port.peer_port)]);
+                climbs.add(&up[peer], cost(back));
+                descents.add(&down[peer], cost(port));
+            }
+            of_sets.push((climbs, descents));
         }
-        for (index, (climb, descent)) in sets.into_iter().enumerate() {
-            let other = highest.iter().flatten().find(|(_, of)| *of != index);
-            most = most.max(other.map_or(0, |(other, _)| other + descent));
-            (up[node as usize], down[node as usize]) =
-                (up[node as usize].max(climb), down[node as usize].max(descent));
+        let (mut climbs, mut descents) = (Costliest::default(), Costliest::default());
+        for (climb, descent) in &of_sets {
+            climbs.add(climb, 0);
+            descents.add(descent, 0);
+        }
+        (up[node as usize], down[node as usize]) = (climbs, descents);
+        let mut sources: Vec<(u64, Option<u32>, usize)> = (0..)
+            .zip(&of_sets)
+            .flat_map(|(set, (climbs, _))| climbs.ways().map(move |(cost, server)| (cost, server, set)))
+            .collect();
+        sources.sort_unstable_by(|one, other| other.cmp(one));
+        // Hosts of a server reach each other within it.
+        let turns_here = |one: Option<u32>, other| one.is_none() || one != other || one == Some(node);
+        for (set, (_, descents)) in of_sets.iter().enumerate() {
+            for (descent, to) in descents.ways() {
+                let mut others = sources.iter().filter(|(_, from, of)| *of != set && turns_here(*from, to));
+                most = most.max(others.next().map_or(0, |(climb, ..)| climb + descent));
+            }
         }
     }
     Some(most)
+}
+
+/// The costliest way of some, and the costliest one of a host in another server, if hosts are in servers.
+#[derive(Clone, Debug, Default)]
+struct Costliest([Option<(u64, Option<u32>)>; 2]);
+
+impl Costliest {
+    fn ways(&self) -> impl Iterator<Item = (u64, Option<u32>)> + '_ {
+        self.0.iter().flatten().copied()
+    }
+
+    /// Some more ways, each of which costs something more.
+    fn add(&mut self, ways: &Self, more: u64) {
+        for (cost, server) in ways.ways() {
+            let way = Some((cost + more, server));
+            let [first, second] = self.0;
+            let is_of = |known: Option<(u64, Option<u32>)>| known.is_some_and(|(_, of)| of == server);
+            self.0 = match (way > first, is_of(first)) {
+                (true, true) => [way, second],
+                (true, false) => [way, first],
+                (false, true) => [first, second],
+                (false, false) => [first, second.max(way)],
+            };
+        }
+    }
 }
 
 impl Tree {
     fn new(net: &Network) -> Option<Self> {
         let tier = tiers(net);
         let steps = |link: &crate::Link| match (tier[link.a as usize], tier[link.b as usize]) {
+            _ if net.is_scale_up(link.a) || net.is_scale_up(link.b) => {
+                // A host is in one server, and its link there is one.
+                let within =
+                    |host: u32| net.ports(host).iter().filter(|port| net.is_scale_up(port.peer)).count();
+                [link.a, link.b].into_iter().any(|end| !net.is_switch(end) && within(end) == 1)
+            }
             (Some(a), Some(b)) => a.abs_diff(b) == 1,
             (a, b) => a == b,
         };
@@ -143,7 +188,7 @@ impl Tree {
                 _ => {
                     let hosts = union(parts.iter().flat_map(|part| &self.sets[*part as usize]))?;
                     // Those of a tier are apart, too, or some switches are not alike.
-                    stretches += hosts.len();
+                    stretches += if net.is_scale_up(node) { 0 } else { hosts.len() };
                     if stretches > net.hosts().len() {
                         return None;
                     }
@@ -176,8 +221,13 @@ impl Tree {
     /// The nodes behind the ports that lead up, or down.
     fn towards<'a>(&'a self, net: &'a Network, node: u32, up: bool) -> impl Iterator<Item = u32> + 'a {
         let own = self.tier[node as usize];
-        let peers = net.ports(node).iter().map(|port| port.peer);
+        let peers = net.ports(node).iter().map(|port| port.peer).filter(|peer| !net.is_scale_up(*peer));
         peers.filter(move |peer| (self.tier[*peer as usize] > own) == up)
+    }
+
+    /// Whom a node does not reach as it reaches all others: a switch those below it, a host those of its server.
+    fn near(&self, net: &Network, node: u32) -> &[(u32, u32)] {
+        self.hosts(net.server_of(node).unwrap_or(node))
     }
 
     /// The hosts below a switch.
@@ -194,7 +244,7 @@ impl Tree {
         let own = self.tier[switch as usize];
         let (mut up, mut down) = (Vec::new(), BTreeMap::<u32, Vec<u16>>::new());
         for (number, port) in (0..).zip(net.ports(switch)).filter(|_| own.is_some()) {
-            if self.tier[port.peer as usize] > own {
+            if self.tier[port.peer as usize] > own && !net.is_scale_up(port.peer) {
                 up.push(number);
             } else {
                 down.entry(self.below[port.peer as usize]).or_default().push(number);

@@ -1,4 +1,5 @@
 //! Networks and the ways through them.
+mod ai_pod;
 mod computed;
 mod deadlock;
 mod generators;

@@ -15,7 +15,7 @@ fn edge(a: &str, b: &str) -> Edge {
 }
 
 /// Links between any two nodes on ways that pass no host, without some links: by relaxing all links until nothing changes.
-fn distances(net: &Network, to: u32, down: &[bool]) -> Vec<u32> {
+pub(crate) fn distances(net: &Network, to: u32, down: &[bool]) -> Vec<u32> {
     let far = u32::MAX / 2;
     let mut distance = vec![far; net.nodes().len()];
     distance[to as usize] = 0;
@@ -64,7 +64,7 @@ fn any_network() -> impl Strategy<Value = Network> {
 }
 
 /// The ports of a node on shortest ways to a host.
-fn expected(net: &Network, node: u32, to: u32, distance: &[u32], down: &[bool]) -> Vec<u16> {
+pub(crate) fn expected(net: &Network, node: u32, to: u32, distance: &[u32], down: &[bool]) -> Vec<u16> {
     if node == to || distance[node as usize] >= u32::MAX / 2 {
         return Vec::new();
     }

@@ -72,7 +72,7 @@ fn the_farthest_hosts_are_those_of_the_costliest_of_all_ways() {
         torus(&[3, 4]),
         generate::star(1, RATE, DELAY).unwrap(),
     ];
-    for net in networks {
+    for net in networks.into_iter().chain(crate::ai_pod::all()) {
         let is_grid = matches!(net.structure(), Structure::Grid { .. });
         let routing = if is_grid { Routing::DimensionOrder } else { Routing::Ecmp };
         let routes = Routes::new(&net, routing).unwrap();

@@ -264,6 +264,12 @@ def hosts(results: Results) -> list[int]:
     return [number for number, role in enumerate(roles) if role == "host"]
 
 
+def scale_up(results: Results) -> list[str]:
+    """The names of the switches within servers; of runs that do not tell, none."""
+    network = results.meta.get("network", {})
+    return [network["nodes"]["name"][number] for number in network.get("scale_up", ())]
+
+
 def drops(results: Results) -> int:
     """Packets that switches, links and faults dropped; not what receivers did not take."""
     if results.has("drop_counts"):

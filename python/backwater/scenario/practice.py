@@ -71,13 +71,18 @@ class _Looked:
 
     @cached_property
     def links(self) -> tuple[Mapping[int, list[_Link]], list[_Link]]:
-        """The ports of each switch by node, and those of hosts."""
+        """The ports of each switch by node, and those of hosts: without what is within servers."""
         network = self.facts["network"]
         is_host = [role == "host" for role in network["nodes"]["role"]]
-        ports: dict[int, list[_Link]] = {node: [] for node, host in enumerate(is_host) if not host}
+        within = set(network["scale_up"])
+        ports: dict[int, list[_Link]] = {
+            node: [] for node, host in enumerate(is_host) if not host and node not in within
+        }
         hosts: list[_Link] = []
         columns = (network["links"][name] for name in ("a", "b", "rate_bps", "delay_ps"))
         for a, b, rate, delay in zip(*columns, strict=True):
+            if a in within or b in within:
+                continue
             for end in (a, b):
                 (hosts if is_host[end] else ports[end]).append(_Link(rate, delay))
         return ports, hosts

@@ -18,8 +18,9 @@ pub(super) fn homes(network: &Network) -> Vec<Home> {
     let several = parts.find(|(_, parts)| parts.are_several(network.hosts()));
     let (tiers, pods) = several.unwrap_or_else(|| (top, Parts::up_to(network, |_| true)));
 
-    // The switch of each rack, in order.
-    let mut racks: Vec<u32> = network.hosts().iter().map(|host| network.ports(*host)[0].peer).collect();
+    // The switch of each rack, in order: of a server the one within it, as most of what its hosts send stays there.
+    let rack_of = |host: u32| network.server_of(host).unwrap_or_else(|| network.ports(host)[0].peer);
+    let mut racks: Vec<u32> = network.hosts().iter().map(|host| rack_of(*host)).collect();
     racks.sort_unstable();
     racks.dedup();
     racks.sort_by_key(|rack| (pods.of(*rack), network.place(*rack).group, *rack));
@@ -28,7 +29,7 @@ pub(super) fn homes(network: &Network) -> Vec<Home> {
         group_of[*rack as usize] = Some(group);
     }
     for host in network.hosts() {
-        group_of[*host as usize] = group_of[network.ports(*host)[0].peer as usize];
+        group_of[*host as usize] = group_of[rack_of(*host) as usize];
     }
     let is_between = |node: &u32| group_of[*node as usize].is_none() && tier(*node) <= tiers;
     let mut between: Vec<u32> = (0..count as u32).filter(is_between).collect();

@@ -19,8 +19,8 @@ pub struct Collective {
     /// broadcast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<CollectiveAlgorithm>,
-    /// algorithm = hierarchical: ranks of a group, those of a server. They are neighbours by number. Default topology rail: the GPUs of a
-    /// server.
+    /// algorithm = hierarchical: ranks of a group, those of a server. They are neighbours by number. Default topologies rail and ai-pod: the
+    /// GPUs of a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub within: Option<u32>,
@@ -97,7 +97,9 @@ pub enum CollectiveAlgorithm {
     /// all-to-all: each posts all that it sends at once, and the NIC shares its link among them. What NCCL does (sends and receives in
     /// one group), and "basic linear" of Open MPI. broadcast: one rank after the other.
     Linear,
-    /// all-reduce: parts go around within each server, then each part among the servers, then around within each server again.
+    /// all-reduce: parts go around within each server, then each part among the servers, then around within each server again; the first
+    /// half of that is a reduce-scatter, the second an all-gather. all-to-all: what is for GPU j of any server goes to GPU j of the own one, which sends
+    /// it on (PXN of NCCL).
     Hierarchical,
 }
 
@@ -110,6 +112,6 @@ pub enum RankPlacement {
     Linear,
     /// In an order drawn by the seed of the run.
     Random,
-    /// Topology rail: all of rail 0 first, server by server, then rail 1, so that neighbours are at one switch.
+    /// Topologies rail and ai-pod: all of rail 0 first, server by server, then rail 1, so that neighbours are at one switch.
     Rails,
 }

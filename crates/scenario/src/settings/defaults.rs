@@ -29,6 +29,10 @@ pub(super) const fn four() -> u32 {
     4
 }
 
+pub(super) const fn eight() -> u32 {
+    8
+}
+
 pub(super) const fn ten() -> u32 {
     10
 }

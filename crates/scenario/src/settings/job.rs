@@ -114,7 +114,7 @@ pub enum PlacedBy {
     Spread,
     /// Free hosts drawn by the seed of the run.
     Random,
-    /// Topology rail: packed, and ranks are numbered along rail 0 first, so that neighbours are at one switch.
+    /// Topologies rail and ai-pod: packed, and ranks are numbered along rail 0 first, so that neighbours are at one switch.
     Rails,
 }
 
@@ -145,7 +145,8 @@ pub struct JobStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 32768))]
     pub stride: Option<u32>,
-    /// collective, algorithm = hierarchical: neighbours that reduce among themselves first. Default topology rail: the GPUs of a server.
+    /// collective, algorithm = hierarchical: neighbours that reduce among themselves first. Default topologies rail and ai-pod: the GPUs of a
+    /// server.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub within: Option<u32>,

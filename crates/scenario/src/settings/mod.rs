@@ -1,5 +1,6 @@
 //! The scenario file as types. Their doc comments are the descriptions in the JSON Schema and name the source of
 //! each default; the values themselves stand in `profiles/`.
+mod ai_pod;
 mod arbitration;
 mod choices;
 mod collective;
@@ -29,6 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::quantity::{AutoOr, WordOr};
+pub use ai_pod::{AiPod, Wiring};
 pub use arbitration::{VlArbitration, VlWeight};
 pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};

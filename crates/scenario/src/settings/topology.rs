@@ -3,6 +3,8 @@ use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ai_pod::{AiPod, Wiring};
+use super::defaults::{eight, one};
 use crate::quantity::Quantity;
 
 /// Hosts, switches, links and routes. All links are full duplex; `delay` is one way.
@@ -120,6 +122,11 @@ impl Topology {
             (None, Shape::Dragonfly { .. }) => Routing::Minimal,
             (None, _) => Routing::Ecmp,
         }
+    }
+
+    /// Whether GPUs of one number share switches that others do not have.
+    pub const fn has_rails(&self) -> bool {
+        matches!(&self.shape, Shape::Rail { .. } | Shape::AiPod(AiPod { wiring: Wiring::Rails, .. }))
     }
 }
 
@@ -344,6 +351,10 @@ pub enum Shape {
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         delay: Quantity<Span>,
     },
+    /// Servers of GPUs with a scale-up switch in each (`NVLink` and `NVSwitch` of NVIDIA DGX), and NICs at leaves, in one plane or two (Alibaba HPN,
+    /// SIGCOMM 2024). A host is a GPU with a port to its scale-up switch and one to each of its leaves. Hosts gpu<server>.<j>; switches
+    /// scaleup<server>, leaf<plane>.<unit>.<i>, spine<plane>.<pod>.<m>, core<plane>.<m>.<c>.
+    AiPod(AiPod),
     /// The dragonfly (Kim, Dally, Scott and Abts, ISCA 2008) in the letters of the paper: groups of switches, each linked to all of its
     /// group, and every group to every other. Hosts h0, h1, …; switches sw<group>.<i>.
     Dragonfly {
@@ -484,14 +495,6 @@ const fn hundred_gbps() -> Quantity<Rate> {
 
 const fn twenty_five_ns() -> Quantity<Span> {
     Quantity(Span::from_ns(25))
-}
-
-const fn one() -> u32 {
-    1
-}
-
-const fn eight() -> u32 {
-    8
 }
 
 const fn full() -> [f64; 2] {

@@ -119,8 +119,13 @@ impl Fabric<'_> {
         let (rtt, links) = trips.iter().map(|&(rtt, links, _)| (rtt, links)).max().unwrap_or((1, 1));
         let shortest = trips.iter().map(|&(rtt, ..)| rtt).min().unwrap_or(rtt);
         let one_way = trips.iter().map(|&(.., one_way)| one_way).max().unwrap_or(1);
-        // A host that only receives, or nothing, sets no pace.
-        let nics = ends.iter().flat_map(|&(src, _)| self.network.nics(src)).map(|nic| nic.rate);
+        // A host that only receives, or nothing, sets no pace; nor does a port by which nothing leaves.
+        let by = |&(src, dst): &(u32, u32)| {
+            let node = self.network.hosts()[src as usize];
+            let ports = self.routes.next_ports(node, dst).iter();
+            ports.map(move |port| self.network.ports(node)[usize::from(*port)].rate)
+        };
+        let nics = ends.iter().flat_map(by);
         let line = nics.clone().max().unwrap_or(Rate::from_gbps(1));
         PathFacts {
             propagation: Span::from_ps(2 * one_way),

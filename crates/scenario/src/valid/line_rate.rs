@@ -108,7 +108,7 @@ pub(super) fn follow(scenario: &Scenario, settings: &mut Settings, network: &Net
         meant_for: settings.line_rate.meant_for.0.as_bps(),
         scale: settings.line_rate.scale,
     };
-    let hosts = network.hosts().iter().flat_map(|&host| network.ports(host)).map(|port| port.rate);
+    let hosts = network.hosts().iter().flat_map(|&host| network.outward(host)).map(|port| port.rate);
     let Some(line) = usual(hosts) else { return Said::default() };
     if !rule.scale {
         let mut said = Said::default();
@@ -228,22 +228,23 @@ fn usual(rates: impl Iterator<Item = Rate>) -> Option<Rate> {
     ports.into_iter().max_by_key(|&(rate, count)| (count, rate)).map(|(rate, _)| rate)
 }
 
-/// The rate of each port of a switch.
-fn port_rates(network: &Network) -> impl Iterator<Item = Rate> {
-    let switches = (0..network.nodes().len() as u32).filter(|&node| network.is_switch(node));
-    switches.flat_map(|node| network.ports(node)).map(|port| port.rate)
+/// The switches of a network.
+fn switches(network: &Network) -> impl Iterator<Item = u32> {
+    (0..network.nodes().len() as u32).filter(|&node| network.is_switch(node))
 }
 
 /// The rates of the switches' ports, each once.
 fn rates(network: &Network) -> BTreeSet<Rate> {
-    port_rates(network).collect()
+    switches(network).flat_map(|node| network.ports(node)).map(|port| port.rate).collect()
 }
 
 /// Values of a profile that is meant for links `factor` times as fast or slow, and that nothing makes follow.
 fn unlike(rule: &Rule<'_>, settings: &Settings, network: &Network, factor: u64) -> Option<String> {
     let far =
         |rate: Rate| rate.as_bps() >= rule.meant_for * factor || rate.as_bps() * factor <= rule.meant_for;
-    let rate = usual(port_rates(network)).filter(|&rate| far(rate))?;
+    let between = switches(network).filter(|&node| !network.is_scale_up(node));
+    let ports = between.flat_map(|node| network.ports(node)).map(|port| port.rate);
+    let rate = usual(ports).filter(|&rate| far(rate))?;
     let marks = settings.switch.detector.kind.has_ramp();
     let dcqcn = settings.cc.kind == CcKind::Dcqcn;
     let pfc = settings.switch.flow_control == FlowControl::Pfc;

@@ -63,6 +63,7 @@ fn graph(context: &mut Context<'_>) -> Option<Network> {
                 delay: delay.0,
             })
         }
+        Shape::AiPod(of) => ai_pod(of),
         Shape::Dragonfly { a, p, h, g, rate, local_rate, global_rate, delay, global_delay } => {
             generate::dragonfly(&generate::Dragonfly {
                 a: *a,
@@ -97,6 +98,23 @@ fn graph(context: &mut Context<'_>) -> Option<Network> {
         }
     };
     outcome.map_err(|error| report(context, &error)).ok()
+}
+
+fn ai_pod(of: &settings::AiPod) -> Result<Network, TopologyError> {
+    let spine_rate = of.spine_rate.unwrap_or(of.rate).0;
+    generate::ai_pod(&generate::AiPod {
+        pods: of.pods,
+        units: of.units,
+        servers: of.servers,
+        gpus: of.gpus,
+        nics: of.nics,
+        rails: of.wiring == settings::Wiring::Rails,
+        planes: of.planes,
+        homes: of.homes,
+        rates: [of.rate.0, spine_rate, of.core_rate.map_or(spine_rate, |rate| rate.0), of.scale_up_rate.0],
+        oversubscription: of.oversubscription.clone(),
+        delays: [of.scale_up_delay.0, of.delay.0],
+    })
 }
 
 fn report(context: &mut Context<'_>, error: &TopologyError) {

@@ -1,5 +1,6 @@
 //! Topologies made from a few parameters, one file each. Rates and delays are checked by [`crate::Network::new`].
 
+mod ai_pod;
 mod clos;
 mod dragonfly;
 mod dumbbell;
@@ -16,6 +17,7 @@ mod tcd_testbed;
 mod uplinks;
 mod xgft;
 
+pub use ai_pod::{AiPod, ai_pod};
 pub use clos::{Clos, clos};
 pub use dragonfly::{Dragonfly, dragonfly};
 pub use dumbbell::dumbbell;

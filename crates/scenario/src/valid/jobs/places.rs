@@ -4,7 +4,7 @@ use backwater_traffic::program::{Placement, place};
 
 use super::first;
 use crate::document::{Step, at};
-use crate::settings::{JobPlacement, Names, PlacedBy, Shape};
+use crate::settings::{JobPlacement, Names, PlacedBy};
 use crate::valid::Context;
 
 /// Whose ranks each host has.
@@ -136,9 +136,9 @@ impl Places {
             PlacedBy::Packed => Some(free[..wanted as usize].to_vec()),
             PlacedBy::Spread => Some(spread(network, &free, wanted as usize)),
             PlacedBy::Random => place(wanted, &free, 1, Placement::Random, group, seed),
-            PlacedBy::Rails if !matches!(settings.topology.shape, Shape::Rail { .. }) => {
+            PlacedBy::Rails if !settings.topology.has_rails() => {
                 let message = format!("job.{}: this network has no rails", job.name);
-                let help = "take packed, spread or random, or topology.kind = \"rail\"";
+                let help = "take packed, spread or random, or topology.kind = \"rail\" or \"ai-pod\"";
                 context.report(&at!["job", index, "placement"], message, "needs rails", help);
                 None
             }

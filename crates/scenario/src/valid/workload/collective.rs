@@ -8,7 +8,9 @@ use backwater_units::Bytes;
 use super::Entry;
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
-use crate::settings::{Collective, CollectiveAlgorithm, CollectiveOp, Names, RankPlacement, Shape, Workload};
+use crate::settings::{
+    AiPod, Collective, CollectiveAlgorithm, CollectiveOp, Names, RankPlacement, Shape, Workload,
+};
 use crate::valid::Context;
 use crate::valid::jobs::along_rails;
 
@@ -84,8 +86,8 @@ fn placed(
         RankPlacement::Linear => program::Placement::Block,
         RankPlacement::Random => program::Placement::Random,
         RankPlacement::Rails => {
-            if !matches!(entry.context.settings.topology.shape, Shape::Rail { .. }) {
-                let help = "take linear or random, or topology.kind = \"rail\"";
+            if !entry.context.settings.topology.has_rails() {
+                let help = "take linear or random, or topology.kind = \"rail\" or \"ai-pod\"";
                 entry.report("placement", "this network has no rails", "needs rails", help);
                 return None;
             }
@@ -192,7 +194,9 @@ fn beside(path: &[Step], key: &'static str) -> Vec<Step> {
 
 /// Ranks of a group of a hierarchical collective.
 fn group(context: &mut Context<'_>, (path, title): (&[Step], &str), within: Option<u32>) -> Option<u32> {
-    if let (None, Shape::Rail { gpus, .. }) = (within, &context.settings.topology.shape) {
+    if let (None, Shape::Rail { gpus, .. } | Shape::AiPod(AiPod { gpus, .. })) =
+        (within, &context.settings.topology.shape)
+    {
         return Some(*gpus);
     }
     if within.is_none() {

@@ -196,6 +196,17 @@ def test_groups_reduce_by_themselves_then_with_the_others_and_share_what_came_ou
     assert row["payload_bytes"] == 8 * 2 * 7 * 64_000 // 8
 
 
+def test_an_all_to_all_by_groups_hands_over_first_and_then_sends_one_message_to_each_other_group(
+    tmp_path: Path,
+) -> None:
+    # 8 ranks in groups of 2: what is for 4 ranks to the neighbour, then what 2 have for it to 3 others, all at once.
+    keys = 'op = "all-to-all"\nalgorithm = "hierarchical"\nwithin = 2\nsize = "10000B"'
+    (row,) = rows(run(tmp_path, keys))
+    wanted = message(40_000) + LATENCY + (3 * 20_000 + PACKET) * PS_PER_BYTE + 2 * DELAY
+    assert row["elapsed_ps"] == pytest.approx(wanted, abs=8)
+    assert row["payload_bytes"] == 8 * (40_000 + 3 * 20_000)
+
+
 SERVERS, GPUS = 8, 4
 RAILS = f'kind = "rail"\nservers = {SERVERS}\ngpus = {GPUS}'
 

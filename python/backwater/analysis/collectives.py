@@ -51,6 +51,17 @@ def steps(op: str, algorithm: str, n: int, size: int, within: int = 1) -> list[i
         case "all-reduce", "hierarchical":
             around, groups = [size // within] * (within - 1), n // within
             return [*around, *[size // within // groups] * (2 * (groups - 1)), *around]
+        case "reduce-scatter", "hierarchical":
+            groups = n // within
+            return [*[size // within] * (within - 1), *[size // within // groups] * (groups - 1)]
+        case "all-gather", "hierarchical":
+            groups = n // within
+            return [*[size] * (groups - 1), *[groups * size] * (within - 1)]
+        case "all-to-all", "hierarchical":
+            groups = n // within
+            return [*[groups * size] * min(within - 1, 1), *[within * size] * min(groups - 1, 1)]
+        case "moe-all-to-all", "hierarchical":
+            return [1] * (min(within - 1, 1) + min(n // within - 1, 1))
         case "reduce-scatter", _:
             return [size // n] * (n - 1)
         case "all-gather", "recursive-doubling":
@@ -160,9 +171,15 @@ def _times(results: Results) -> dict[str, dict[str, Any]]:
 
 
 def rates(results: Results, flows: pl.LazyFrame) -> pl.DataFrame:
-    """The rate of the NIC of each rank, in bit/s."""
+    """Of each rank the rate of its NICs together, in bit/s; its scale-up switch, if it has one, and the rate there."""
     hosts = pl.concat([flows.select(pl.col(end).cast(pl.String).alias("host")) for end in ("src", "dst")]).unique()
-    ports = results.ports.group_by(pl.col("node").cast(pl.String).alias("host")).agg(rate=pl.col("rate_bps").min())
+    ports = results.ports.unique(["node_index", "port_index"]).with_columns(pl.col("node", "peer").cast(pl.String))
+    within, rate = pl.col("peer").is_in(measures.scale_up(results)), pl.col("rate_bps").cast(pl.Int64)
+    ports = ports.group_by(pl.col("node").alias("host")).agg(
+        rate=rate.filter(~within).sum(),
+        server=pl.col("peer").filter(within).first(),
+        inner_rate=rate.filter(within).first(),
+    )
     return hosts.join(ports, on="host").collect()
 
 
@@ -182,7 +199,7 @@ def ideal(
 
     The `group` of `flows` is that of the ranks that do it together, `n` each; all groups do it at once.
     """
-    _, algorithm, n, *_ = what
+    op, algorithm, n, *_ = what
     if scenario["packet"].get("padded"):
         return None
     host = quantities.parse_time(entry["host-latency"]) if "host-latency" in entry else 0
@@ -190,7 +207,8 @@ def ideal(
     one_by_one = steps(*what)
     between = (len(one_by_one) - 1) * host
     # All ranks send and receive in each step, so that the chains of messages share them out: some chain has the mean.
-    even = algorithm in ("ring", "pairwise", "hierarchical") or (algorithm.endswith("doubling") and n.bit_count() == 1)
+    rings = algorithm in ("ring", "pairwise") or (algorithm == "hierarchical" and not op.endswith("all-to-all"))
+    even = rings or (algorithm.endswith("doubling") and n.bit_count() == 1)
     took = pl.col("ideal_fct_ps").cast(pl.Float64)
     if even:
         longest = took.sum() / n / iterations
@@ -205,30 +223,35 @@ def ideal(
 
 
 def busiest_ps(settings: Mapping[str, Any], flows: pl.LazyFrame, rates: pl.DataFrame, iterations: int) -> float:
-    """What the NIC takes in an iteration that needs most time for what it sends or receives.
+    """What the NICs of a rank take in an iteration that need most time for what they send or receive.
 
-    Before its first bit comes in, or after its last bit has left, a packet is on the other links.
+    Before its first bit comes in, or after its last bit has left, a packet is on the other links. What stays in a
+    server goes by the link to its scale-up switch, and is counted on its own.
     """
     payload, header = quantities.parse_size(settings["payload"]), quantities.parse_size(settings["header"])
     size = pl.max_horizontal(pl.col("size_bytes"), 1).cast(pl.Float64)
     packets = (size / payload).ceil()
     before = (packets - 1) * (payload + header) * 8e12  # what its sender sends ahead of the last packet
     last = (size - (packets - 1) * payload + header) * 8e12
-    rate = {end: rates.rename({"host": end, "rate": f"{end}_rate"}).lazy() for end in ("src", "dst")}
-    joined = (
-        flows.with_columns(pl.col("src", "dst").cast(pl.String)).join(rate["src"], on="src").join(rate["dst"], on="dst")
-    )
+    ends = ("src", "dst")
+    rate = {
+        end: rates.lazy().select(pl.col("host").alias(end), pl.exclude("host").name.prefix(f"{end}_")) for end in ends
+    }
+    joined = flows.with_columns(pl.col(*ends).cast(pl.String)).join(rate["src"], on="src").join(rate["dst"], on="dst")
+    inner = (pl.col("src_server") == pl.col("dst_server")).fill_null(value=False)
+    by = [pl.when(inner).then(f"{end}_inner_rate").otherwise(f"{end}_rate").alias(f"{end}_rate") for end in ends]
+    joined = joined.with_columns(*by, inner=inner)
     under_way = pl.col("ideal_fct_ps").cast(pl.Float64) - pl.col("ideal_wait_ps") - before / pl.col("src_rate")
     times = [
-        joined.group_by(end)
+        joined.group_by(end, "inner")
         .agg(
             (pl.sum_horizontal(before, last) / pl.col(f"{end}_rate")).sum() / iterations
             + (under_way - last / pl.col(f"{end}_rate")).min()
         )
-        .select(pl.exclude(end).max())
+        .select(pl.exclude(end, "inner").max())
         .collect()
         .item()
-        for end in ("src", "dst")
+        for end in ends
     ]
     return float(max(times))
 

@@ -8,10 +8,12 @@
 //! | halving-doubling | a reduce-scatter by halves of halves, an allgather back; of others than a power of two the rest is folded first | the same, §4.5 (Rabenseifner's algorithm) |
 //! | pairwise | round k: i to i + k, from i - k | the same, §4.3 |
 //! | ring | every round: i to i + 1 | Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations (2009) |
-//! | hierarchical | a reduce-scatter by rings within groups of members, a ring all-reduce among those of one place in each group, an all-gather within groups | Mikami et al.: Massively Distributed SGD (2018), 2D-Torus all-reduce |
+//! | hierarchical | of an all-reduce: a reduce-scatter by rings within groups of members, a ring all-reduce among those of one place in each group, an all-gather within groups; the first half of it is a reduce-scatter, the second an all-gather | Mikami et al.: Massively Distributed SGD (2018), 2D-Torus all-reduce |
+//! | hierarchical | of an all-to-all: each hands what is for place q of any group to the member at place q of its own, who sends it on, in one message for each group | NVIDIA: Doubling all2all Performance with NCCL 2.12 (2022), PXN |
 //! | linear | an all-to-all: each posts all that it sends at once; else the root sends one after the other | Open MPI's "basic linear" all-to-all (coll/base); NCCL's grouped sends |
 //!
-//! Within a round a member sends when it has sent and received all of the rounds before it; linear has one round. What it computes takes no time.
+//! Within a round a member sends when it has sent and received all of the rounds before it; linear has one round, a hierarchical all-to-all
+//! two of its kind. What it computes takes no time.
 use std::str::FromStr;
 
 /// A collective operation.
@@ -120,9 +122,9 @@ impl Op {
             Self::Barrier => &[Dissemination, Binomial],
             Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter => &[Binomial, Linear],
             Self::Allreduce => &[Ring, RecursiveDoubling, HalvingDoubling, Binomial, Hierarchical(0)],
-            Self::Allgather => &[Ring, RecursiveDoubling],
-            Self::Alltoall => &[Linear, Pairwise],
-            Self::ReduceScatter => &[Ring],
+            Self::Allgather => &[Ring, RecursiveDoubling, Hierarchical(0)],
+            Self::Alltoall => &[Linear, Pairwise, Hierarchical(0)],
+            Self::ReduceScatter => &[Ring, Hierarchical(0)],
         }
     }
 
@@ -160,8 +162,8 @@ impl Algorithm {
             (Op::Barrier | Op::Allreduce, Self::Binomial) => 2 * tree,
             (Op::Allreduce, Self::Ring) => 2 * around,
             (_, Self::Hierarchical(group)) => {
-                let group = u64::from(group.max(1));
-                2 * n * (group - 1 + (n / group).saturating_sub(1))
+                let (group, ways) = (u64::from(group.max(1)), 1 + u64::from(op == Op::Allreduce));
+                ways * n * (group - 1 + (n / group).saturating_sub(1))
             }
             (Op::Alltoall, Self::Linear) | (_, Self::Ring | Self::Pairwise) => around,
             (_, Self::Binomial | Self::Linear) => tree,
@@ -235,7 +237,15 @@ impl<R: Rounds> Parts<'_, R> {
                 });
             }
             (Op::Allreduce, Algorithm::HalvingDoubling) => self.folded(Self::halve_and_double),
-            (Op::Allreduce, Algorithm::Hierarchical(group)) => self.within_and_among(group as usize),
+            (Op::Allreduce, Algorithm::Hierarchical(group)) => {
+                self.scatter_in(Grid::new(n, group));
+                self.gather_in(Grid::new(n, group), |grid, member| grid.part(bytes, member));
+            }
+            (Op::ReduceScatter, Algorithm::Hierarchical(group)) => self.scatter_in(Grid::new(n, group)),
+            (Op::Allgather, Algorithm::Hierarchical(group)) => {
+                self.gather_in(Grid::new(n, group), |_, _| bytes);
+            }
+            (Op::Alltoall, Algorithm::Hierarchical(group)) => self.flood_in(Grid::new(n, group)),
             (Op::Allreduce, _) => {
                 self.ring(|member, round| part(bytes, n, (member + n - round) % n));
                 self.ring(|member, round| part(bytes, n, (member + 1 + n - round) % n));
@@ -322,22 +332,67 @@ impl<R: Rounds> Parts<'_, R> {
         }
     }
 
-    /// A reduce-scatter in each group of `size` neighbours, an all-reduce of each part among those who have it, and everything back.
-    fn within_and_among(&mut self, size: usize) {
-        let (total, groups) = (self.bytes, self.n / size);
-        let (group, place) = (move |member: usize| member / size, move |member: usize| member % size);
-        let beside = move |member| group(member) * size + (place(member) + 1) % size;
-        let across = move |member| (group(member) + 1) % groups * size + place(member);
-        // The part that a member has the sum of, when all rounds within its group are done.
-        let own = move |member| part(total, size, (place(member) + 1) % size);
-        self.rings(size, beside, |member, round| part(total, size, (place(member) + size - round) % size));
-        for ahead in 0..2 {
-            let number = move |member, round| (group(member) + ahead + groups - round) % groups;
-            self.rings(groups, across, |member, round| part(own(member), groups, number(member, round)));
-        }
-        self.rings(size, beside, |member, round| {
-            part(total, size, (place(member) + 1 + size - round) % size)
+    /// A reduce-scatter in each group, and one of each part among those who have its sums: each member has the sum of its [`Grid::part`].
+    fn scatter_in(&mut self, grid: Grid) {
+        let (total, Grid { size, groups }) = (self.bytes, grid);
+        self.rings(
+            size,
+            |member| grid.beside(member),
+            |member, round| part(total, size, (grid.place(member) + size - round) % size),
+        );
+        self.rings(
+            groups,
+            |member| grid.across(member),
+            |member, round| {
+                part(grid.own(total, member), groups, (grid.group(member) + groups - round) % groups)
+            },
+        );
+    }
+
+    /// An all-gather among the members of one place, and one in each group; `bytes` is what each has at first.
+    fn gather_in(&mut self, grid: Grid, bytes: impl Fn(Grid, usize) -> u64) {
+        let Grid { size, groups } = grid;
+        let of = |group: usize, place: usize| bytes(grid, group * size + place);
+        self.rings(
+            groups,
+            |member| grid.across(member),
+            |member, round| of((grid.group(member) + groups - round) % groups, grid.place(member)),
+        );
+        self.rings(
+            size,
+            |member| grid.beside(member),
+            |member, round| {
+                let place = (grid.place(member) + size - round) % size;
+                (0..groups).map(|group| of(group, place)).sum()
+            },
+        );
+    }
+
+    /// Each hands what is for a place of any group to the member at that place of its own, and then sends on to the same place of the other
+    /// groups what it has for them.
+    fn flood_in(&mut self, grid: Grid) {
+        let (n, bytes, uneven) = (self.n, self.bytes, self.uneven);
+        let of = move |from: usize, to: usize| if uneven.is_empty() { bytes } else { uneven[from * n + to] };
+        let Grid { size, groups } = grid;
+        let handed = (1..size).flat_map(move |ahead| {
+            (0..n).map(move |from| {
+                let place = (grid.place(from) + ahead) % size;
+                let to = grid.group(from) * size + place;
+                (from, to, (0..groups).map(|group| of(from, group * size + place)).sum())
+            })
         });
+        if size > 1 {
+            self.rounds.flood(handed);
+        }
+        let sent = (1..groups).flat_map(move |ahead| {
+            (0..n).map(move |from| {
+                let (own, to) = (grid.group(from) * size, (from + ahead * size) % n);
+                (from, to, (own..own + size).map(|source| of(source, to)).sum())
+            })
+        });
+        if groups > 1 {
+            self.rounds.flood(sent);
+        }
     }
 
     /// A round of recursive doubling among the first `n` of the members as `member` numbers them.
@@ -399,6 +454,49 @@ impl<R: Rounds> Parts<'_, R> {
             })
         });
         self.rounds.flood(sends);
+    }
+}
+
+/// Members in groups of neighbours: a place in each group.
+#[derive(Clone, Copy)]
+struct Grid {
+    /// Members of a group.
+    size: usize,
+    groups: usize,
+}
+
+impl Grid {
+    const fn new(n: usize, size: u32) -> Self {
+        let size = size as usize;
+        Self { size, groups: n / size }
+    }
+
+    const fn group(self, member: usize) -> usize {
+        member / self.size
+    }
+
+    const fn place(self, member: usize) -> usize {
+        member % self.size
+    }
+
+    /// The next one in its group.
+    const fn beside(self, member: usize) -> usize {
+        self.group(member) * self.size + (self.place(member) + 1) % self.size
+    }
+
+    /// The one at its place in the next group.
+    const fn across(self, member: usize) -> usize {
+        (self.group(member) + 1) % self.groups * self.size + self.place(member)
+    }
+
+    /// What a member has the sum of in its group when its reduce-scatter is done.
+    fn own(self, total: u64, member: usize) -> u64 {
+        part(total, self.size, (self.place(member) + 1) % self.size)
+    }
+
+    /// What it has the sum of when that of those of its place is done, too.
+    fn part(self, total: u64, member: usize) -> u64 {
+        part(self.own(total, member), self.groups, (self.group(member) + 1) % self.groups)
     }
 }
 

@@ -119,6 +119,12 @@ impl Build {
         number
     }
 
+    /// How long a rank is busy after these before it sends.
+    fn busy(&self, after: &[Event]) -> Span {
+        let received = after.iter().any(|event| matches!(event, Event::Received(_)));
+        if received { self.latency } else { Span::ZERO }
+    }
+
     /// A flow that starts when all of `after` have happened at its source.
     pub(super) fn send(&mut self, src: u32, dst: u32, bytes: u64, after: &[Event]) -> u32 {
         let step = match after {
@@ -128,10 +134,7 @@ impl Build {
                 return number;
             }
             [Event::Done(step)] => *step,
-            _ => {
-                let received = after.iter().any(|event| matches!(event, Event::Received(_)));
-                self.step(src, after.to_vec(), if received { self.latency } else { Span::ZERO })
-            }
+            _ => self.step(src, after.to_vec(), self.busy(after)),
         };
         self.start(step, dst, bytes)
     }
@@ -164,7 +167,7 @@ impl Rounds for Taken<'_> {
         let n = self.members.len();
         let (mut happened, mut posted) = (vec![Vec::new(); n], vec![0; n]);
         for (from, to, bytes) in sends {
-            let delay = Span::from_ps(posted[from]);
+            let delay = self.build.busy(&self.at[from]) + Span::from_ps(posted[from]);
             posted[from] += 1;
             let step = self.build.step(self.members[from], self.at[from].clone(), delay);
             let flow = self.build.start(step, self.members[to], bytes);
@@ -417,6 +420,49 @@ mod tests {
             .collect();
         expected.sort_unstable();
         assert_eq!(sent(Op::Allreduce, Algorithm::Hierarchical(2), 4, 400), expected);
+    }
+
+    #[test]
+    fn a_hierarchical_reduce_scatter_and_all_gather_are_the_halves_of_the_allreduce() {
+        for (n, group) in [(4, 2), (6, 3), (12, 4), (5, 1), (5, 5)] {
+            let algorithm = Algorithm::Hierarchical(group);
+            // An all-gather of what the reduce-scatter leaves to each.
+            let mut halves = sent(Op::ReduceScatter, algorithm, n, 12_000);
+            halves.extend(sent(Op::Allgather, algorithm, n, 12_000 / u64::from(n)));
+            halves.sort_unstable();
+            assert_eq!(halves, sent(Op::Allreduce, algorithm, n, 12_000), "{n} {group}");
+        }
+    }
+
+    #[test]
+    fn an_all_to_all_by_rails_hands_over_in_the_group_and_sends_one_message_to_each_other_group() {
+        // Groups {0, 1} and {2, 3}: 0 hands to 1 what is for 1 and 3, and sends to 2 what is for it of 0 and 1.
+        let mut expected: Vec<_> = [(0, 1), (1, 0), (2, 3), (3, 2), (0, 2), (2, 0), (1, 3), (3, 1)]
+            .map(|(from, to)| (from, to, 200))
+            .into();
+        expected.sort_unstable();
+        assert_eq!(sent(Op::Alltoall, Algorithm::Hierarchical(2), 4, 100), expected);
+        // What an uneven one hands over and sends on: bytes from 0 to 3 go by 1, and so on.
+        let uneven: Vec<u64> = (0..16).map(|pair| 1 << pair).collect();
+        let mut trace = alone(Op::Alltoall, Algorithm::Hierarchical(2), 4, 1);
+        trace.collectives[0].uneven.clone_from(&uneven);
+        let of = |from: u32, to: u32| uneven[(4 * from + to) as usize];
+        let flows = trace.expand().expect("no circle").flows;
+        let found = |from: u32, to: u32| {
+            flows.iter().find(|flow| (flow.src, flow.dst) == (from, to)).map(|flow| flow.bytes.get())
+        };
+        assert_eq!(found(0, 1), Some(of(0, 1) + of(0, 3)));
+        assert_eq!(found(1, 3), Some(of(0, 3) + of(1, 3)));
+        assert_eq!(found(2, 0), Some(of(2, 0) + of(3, 0)));
+    }
+
+    #[test]
+    fn groups_of_one_or_of_all_make_a_linear_all_to_all() {
+        for n in [2, 3, 6] {
+            let linear = sent(Op::Alltoall, Algorithm::Linear, n, 600);
+            assert_eq!(sent(Op::Alltoall, Algorithm::Hierarchical(1), n, 600), linear);
+            assert_eq!(sent(Op::Alltoall, Algorithm::Hierarchical(n), n, 600), linear);
+        }
     }
 
     #[test]

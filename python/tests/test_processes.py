@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import backwater as bw
 import polars as pl
 import pytest
 from backwater import _core
@@ -143,6 +145,51 @@ def test_a_process_that_is_killed_ends_the_run_with_its_rank(package: Path, tmp_
     assert "rank 1" in done.stderr
     assert time.monotonic() - begun < 120
     assert not list((tmp_path / "out").rglob("*.parquet")), "nothing half"
+
+
+def test_a_run_that_is_killed_goes_on_with_other_processes_from_what_they_saved(package: Path, tmp_path: Path) -> None:
+    file = _scenario(tmp_path, size="40MB")
+    alone = _backwater("run", file, "--out", tmp_path / "known", "--json")
+    told = subprocess.run(alone, env=_environment(package), capture_output=True, text=True, check=True)  # noqa: S603
+    known = json.loads(told.stdout)
+    words = _backwater("run", file, "--checkpoint-every", "0.02s", "--out", tmp_path / "out")
+    checkpoint = tmp_path / "out" / "small-s1.ckpt"
+    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3", *words]
+    # The last process is killed when the run has been saved three times: the first time at its beginning.
+    rank = 'if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then echo $$ > "$PID"; fi; exec "$@"'
+    command[6:] = ["sh", "-c", rank, "sh", *command[6:]]
+    pid = tmp_path / "pid"
+    environment = {**_environment(package), "PID": str(pid)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:  # noqa: S603
+        saved: set[int] = set()
+        while len(saved) < 3 and run.poll() is None:
+            if checkpoint.exists():
+                saved.add(checkpoint.stat().st_mtime_ns)
+            time.sleep(0.02)
+        assert run.poll() is None, "it was too quick to be killed"
+        os.kill(int(pid.read_text(encoding="utf-8")), signal.SIGKILL)
+        assert run.wait(timeout=120) != 0
+    assert not (tmp_path / "out" / "small-s1").exists()
+    for count, threads in [(1, 1), (1, 2), (2, 1), (4, 1)]:
+        out = tmp_path / f"{count}x{threads}"
+        again = _backwater("resume", checkpoint, "--threads", threads, "--out", out, "--json")
+        if count == 1:
+            done = subprocess.run(again, env=_environment(package), capture_output=True, text=True, check=False)  # noqa: S603
+        else:
+            done = _together(package, (count, again))
+        assert done.returncode in {Exit.OK, Exit.CAVEATS}, done.stderr
+        assert json.loads(done.stdout)["digest"] == known["digest"]
+        flows = pl.read_parquet(tmp_path / "known" / "small-s1" / "flows.parquet")
+        assert flows.equals(pl.read_parquet(out / "flows.parquet"))
+
+
+def test_processes_that_go_on_from_different_files_do_not_run(package: Path, tmp_path: Path) -> None:
+    with bw.begin(_scenario(tmp_path), out=tmp_path / "first") as run:
+        early = run.step(until="10us").save(tmp_path / "early.ckpt")
+        late = run.step(until="20us").save(tmp_path / "late.ckpt")
+    done = _together(package, (1, _backwater("resume", early)), (1, _backwater("resume", late)))
+    assert done.returncode == Exit.BAD_INPUT
+    assert "different checkpoints: rank 0 has another one than rank 1" in done.stderr
 
 
 def test_a_process_that_fails_names_itself_and_ends_the_others(package: Path, tmp_path: Path) -> None:

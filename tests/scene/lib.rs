@@ -11,7 +11,7 @@ mod throttle;
 mod traffic;
 
 use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
-use backwater_fabric::{Completions, Control, Kind, Records, Simulation, Spec, Totals, Violation};
+use backwater_fabric::{Completions, Control, Course, Kind, Records, Simulation, Spec, Totals, Violation};
 use backwater_traffic::Flow;
 use backwater_units::{Span, Time};
 
@@ -151,20 +151,29 @@ pub fn try_saved(
         // What is saved says nothing of which thread has which node.
         simulation.deal_at_random(to.as_ps());
         simulation.inject(&mut course, flows);
-        let (mut saved, mut again) = (Vec::new(), Vec::new());
-        simulation.save(&course, &completions, &mut saved).expect("state has a form");
+        let first = saved(&mut simulation, &course, &completions);
         simulation = next();
-        let mut rest = &saved[..];
+        let mut rest = &first[..];
         (course, completions) = simulation.load(&mut rest).expect("it was saved of the same");
         assert!(rest.is_empty(), "all of it was read");
         simulation.deal_at_random(!to.as_ps());
-        simulation.save(&course, &completions, &mut again).expect("state has a form");
-        assert!(saved == again, "what was loaded is saved as the same bytes");
+        let again = saved(&mut simulation, &course, &completions);
+        assert!(first == again, "what was loaded is saved as the same bytes");
     }
     simulation.step(&mut course, Time::MAX, control, &mut take)?;
     let totals = simulation.finish(course, &mut take)?;
     let (flows, ports, switches) = (simulation.flows(), simulation.ports(), simulation.switches());
     Ok(Outcome { totals, flows, ports, switches, records: all, simulation })
+}
+
+/// The state of a run; of one that processes share what the first of them has, in all.
+fn saved(simulation: &mut Simulation, course: &Course, completions: &Completions) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    simulation.save(course, completions, &mut bytes).expect("state has a form");
+    if simulation.processes().rank() > 0 {
+        bytes.clear();
+    }
+    simulation.processes().gather(bytes)
 }
 
 fn add(all: &mut Records, records: &Records) {

@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"BACKWATR";
 /// Of the frame: what is in it also depends on the version, and on the build ([`form`]).
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 const FRONT: usize = MAGIC.len() + size_of::<u32>() + size_of::<u64>();
 const CHECKSUM: usize = size_of::<u64>();
 
@@ -192,6 +192,11 @@ impl Checkpoint {
             )));
         }
         Ok(())
+    }
+
+    /// A number that differs where anything in it does.
+    pub(crate) fn checksum(&self) -> u64 {
+        xxh3_64(&self.bytes)
     }
 
     /// The state.

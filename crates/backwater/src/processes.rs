@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Refuses what processes cannot share: a network with fewer nodes than processes, or scenarios or programs that differ.
+/// Refuses what processes cannot share: a network with fewer nodes than processes, or scenarios, programs or checkpoints that differ.
 ///
 /// # Errors
 /// The same in all processes.
@@ -17,18 +17,19 @@ pub(crate) fn agree(
     scenario: &ValidScenario,
     files: &Files,
     program: u64,
+    checkpoint: u64,
 ) -> Result<(), Error> {
     let count = processes.count();
     if count == 1 {
         return Ok(());
     }
-    let own = (fingerprint(scenario, files), program);
+    let own = [fingerprint(scenario, files), program, checkpoint];
     let all = processes.gather(vec![own]);
-    let differ = |part: fn(&(u64, u64)) -> u64| -> Vec<String> {
-        let others = (0..).zip(&all).filter(|(_, other)| part(other) != part(&all[0]));
+    let differ = |part: usize| -> Vec<String> {
+        let others = (0..).zip(&all).filter(|(_, other)| other[part] != all[0][part]);
         others.map(|(rank, _): (usize, _)| rank.to_string()).collect()
     };
-    let (scenarios, programs) = (differ(|it| it.0), differ(|it| it.1));
+    let [scenarios, programs, checkpoints] = [0, 1, 2].map(differ);
     if !programs.is_empty() {
         return Err(Error::Input(format!(
             "error: the processes of this run are of different builds of Backwater: rank 0 has another one than {}\n  help: install \
@@ -41,6 +42,13 @@ pub(crate) fn agree(
             "error: the processes of this run were given different scenarios: rank 0 has another one than {}\n  help: give all of \
              them the same file, the same files that it names, and the same options",
             ranks(&scenarios)
+        )));
+    }
+    if !checkpoints.is_empty() {
+        return Err(Error::Input(format!(
+            "error: the processes of this run go on from different checkpoints: rank 0 has another one than {}\n  help: give all of them \
+             the same file: copy it to every machine",
+            ranks(&checkpoints)
         )));
     }
     let nodes = scenario.spec().network.nodes().len();

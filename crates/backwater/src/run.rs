@@ -157,7 +157,8 @@ impl Run {
         let Self { scenario, collectives, plan, folder, mut command, functions, processes, program, from } =
             self;
         let files = Files::of(&scenario)?;
-        processes::agree(&*processes, &scenario, &files, program)?;
+        let checkpoint = from.as_ref().map_or(0, |checkpoint| checkpoint.checksum());
+        processes::agree(&*processes, &scenario, &files, program, checkpoint)?;
         let folder = folder.filter(|_| processes.rank() == 0);
         if let Some(checkpoint) = &from {
             checkpoint.fits(&scenario, &files)?;

@@ -15,7 +15,6 @@ use backwater_probe::{NameError, Names, Plan, Scribe, SinkError, Summary, Summin
 use backwater_units::{Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 use serde_json::{Map, Value};
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,7 +132,8 @@ impl SteppedRun {
     }
 
     /// Saves it where it stands. [`Checkpoint::read`] reads the file, and a run that goes on [from](crate::Run::from) it has the outcome that this
-    /// one will have, on any number of threads. A file of that name is replaced as a whole.
+    /// one will have, on any number of threads and processes. A file of that name is replaced as a whole. Of processes that share the run the
+    /// first one writes it.
     ///
     /// # Errors
     /// If the run is finished or has failed, or the file cannot be written; then the run goes on as if nothing had been.
@@ -232,6 +232,7 @@ impl SteppedRun {
         // The clock is looked at after steps of about so much.
         let turn = (every / 16).clamp(Duration::from_millis(1), Duration::from_secs(1));
         let (mut saved, mut step) = (Instant::now(), LEAST_STEP);
+        let is_first = self.stands()?.simulation.processes().rank() == 0;
         self.save(path)?;
         while !self.is_over {
             let begun = Instant::now();
@@ -242,13 +243,17 @@ impl SteppedRun {
             } else if took > turn {
                 step = (step / 2).max(LEAST_STEP);
             }
-            if !self.is_over && saved.elapsed() >= every {
+            // Processes that share the run do what the clock of the first one says.
+            let own = (step.as_ps(), saved.elapsed() >= every);
+            let (agreed, is_due) = self.stands()?.simulation.processes().gather(vec![own])[0];
+            step = Span::from_ps(agreed);
+            if !self.is_over && is_due {
                 self.save(path)?;
                 saved = Instant::now();
             }
         }
         let results = self.finish()?;
-        if results.is_complete() {
+        if is_first && results.is_complete() {
             checkpoint::remove(path)?;
         }
         Ok(results)
@@ -307,14 +312,10 @@ impl Standing {
             has_tables: self.sink.is_some(),
         };
         around.serialize(&mut state).map_err(Error::bug)?;
-        self.simulation.save(&self.course, &self.completions, &mut state).map_err(|error| {
-            if error.kind() == io::ErrorKind::Unsupported {
-                return Error::Input(format!(
-                    "error: {error}\n  help: run it in one process, on several threads"
-                ));
-            }
-            Error::bug(error)
-        })?;
+        self.simulation.save(&self.course, &self.completions, &mut state).map_err(Error::bug)?;
+        if self.simulation.processes().rank() > 0 {
+            return Ok(());
+        }
         if let Some(sink) = &mut self.sink {
             sink.save(&mut state)?;
         }

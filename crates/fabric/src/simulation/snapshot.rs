@@ -35,8 +35,8 @@ use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 
 impl Simulation {
-    /// Writes the state of a run that stands between two steps: what does not follow from its [`crate::Spec`]. The number of threads is
-    /// no part of it.
+    /// Writes the state of a run that stands between two steps: what does not follow from its [`crate::Spec`]. The number of threads and
+    /// processes is no part of it; of several processes the first one gets the state of all.
     ///
     /// # Errors
     /// If state has no form; the reference engine has none.
@@ -48,8 +48,8 @@ impl Simulation {
         self.engine.save(out)
     }
 
-    /// Goes on from what [`Self::save`] has written of a simulation of the same [`crate::Spec`], on any number of threads. This one is as
-    /// it was built.
+    /// Goes on from what [`Self::save`] has written of a simulation of the same [`crate::Spec`], on any number of threads and processes,
+    /// which are all given the same. This one is as it was built.
     ///
     /// # Errors
     /// If it was another one; then this one is of no use any more.
@@ -64,7 +64,14 @@ impl Simulation {
         if !self.world.repeated.set(&Vec::deserialize(from)?) {
             return Err(unlike("it has other flows"));
         }
-        let (course, completions) = BorshDeserialize::deserialize(from)?;
+        if self.processes().count() > 1 {
+            self.world.repeated.unknown();
+        }
+        let (mut course, completions) = <(Course, Completions)>::deserialize(from)?;
+        if self.processes().rank() > 0 {
+            // The first one hands over what has gathered.
+            course.batch.clear();
+        }
         self.engine.load(from)?;
         Ok((course, completions))
     }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from backwater.cli.commands.run import reported
+from backwater.cli.commands.run import reported, work_for_the_first
 from backwater.cli.options import AtLeastOne, Every, Flag, Json, Set
+from backwater.common import processes as shared
 from backwater.experiments.executor import run_jobs
 from backwater.experiments.live import live as watch_live
 from backwater.experiments.plan import Plan, Seeds
@@ -28,7 +29,8 @@ def resume(
 ) -> int:
     """Go on from a file that a run was saved in, and print what `backwater run` prints.
 
-    The outcome is that of a run that was never broken off: the same digest, the same tables.
+    The outcome is that of a run that was never broken off: the same digest, the same tables. Below `mpirun` several
+    processes go on with it, however many saved it.
 
     Parameters
     ----------
@@ -50,10 +52,13 @@ def resume(
     json_
         Print only JSON; of a run that failed, what was wrong.
     """
-    job = resumed(checkpoint, tuple(set_ or ()), threads)
+    own = shared.join()
+    job = replace(resumed(checkpoint, tuple(set_ or ()), threads), shared=own.count > 1)
     if out is not None:
         job = replace(job, out=out)
     todo = [saved_every(job, checkpoint_every)]
+    if own.rank:
+        return work_for_the_first(todo)
     with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, 1, watcher)
     plan = Plan(scenario=job.scenario.once(), overrides=job.overrides, axes=(), schemes=(), seeds=Seeds(1, None))

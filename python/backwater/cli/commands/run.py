@@ -131,18 +131,7 @@ def run(
         seeds=Seeds(seeds, seed),
     )
     if own.count > 1:
-        if checkpoint_every is not None:
-            raise UsageError("--checkpoint-every: a run that processes share is not saved; run it on threads of one")
         _require_one_run(plan, own)
-    if own.rank:
-        return _work_for_the_first(plan, threads, profiled=profile)
-    for sentence in schemes.told(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
-        print(f"note: {sentence}", file=sys.stderr)
-    if not plan.schemes:
-        for name, why in schemes.left_out(plan.scenario, overrides).items():
-            print(f"note: {name} is left out: {why}", file=sys.stderr)
-    if estimate:
-        return _estimate(plan, jobs, processes or 1, as_json=json_)
     root = out or Path("results")
     todo = [
         saved_every(
@@ -158,6 +147,15 @@ def run(
         )
         for job in plan.jobs()
     ]
+    if own.rank:
+        return work_for_the_first(todo)
+    for sentence in schemes.told(schemes.of(plan.scenario, overrides, plan.schemes), overrides):
+        print(f"note: {sentence}", file=sys.stderr)
+    if not plan.schemes:
+        for name, why in schemes.left_out(plan.scenario, overrides).items():
+            print(f"note: {name} is left out: {why}", file=sys.stderr)
+    if estimate:
+        return _estimate(plan, jobs, processes or 1, as_json=json_)
     if not json_:
         estimate_tables.say_if_long(todo, jobs)
     with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
@@ -178,11 +176,9 @@ def _require_one_run(plan: Plan, own: shared.Own) -> None:
         raise UsageError(f"{told}\n  allowed: one run\n  = help: {help_}")
 
 
-def _work_for_the_first(plan: Plan, threads: int | None, *, profiled: bool) -> int:
+def work_for_the_first(todo: Sequence[Job]) -> int:
     """Do this process's part of the run, of which the first process writes and prints everything."""
-    (job,) = plan.jobs()
-    outcomes = run_jobs([replace(job, threads=threads, profiled=profiled, shared=True)], 1)
-    failed.raise_first(outcomes)
+    failed.raise_first(run_jobs([replace(job, out=None) for job in todo], 1))
     return Exit.OK
 
 

@@ -1,4 +1,5 @@
 //! Which shard runs which node.
+use std::collections::BTreeMap;
 
 /// Where a node belongs, and how much there is to do for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +13,54 @@ pub struct Home {
 
 /// So many parts in a hundred a shard may have above its share before a group is divided.
 const SLACK: u64 = 2;
+/// And if that spares it most of the meetings with the others: these cost as much as a small part of a window of a busy network, and more
+/// than one that holds little.
+const SLACK_APART: u64 = 10;
 
-/// The shard of each node, for the `work` there is with each.
-pub(crate) fn deal(homes: &[Home], work: &[u64], shards: usize) -> Vec<u16> {
+/// The shard of each node, for the `work` there is with each. Nodes of one region have short links with each other; shards that have whole
+/// regions meet more seldom. One region, or none: all links are alike.
+pub(crate) fn deal(homes: &[Home], work: &[u64], regions: &[u32], shards: usize) -> Vec<u16> {
+    by_regions(homes, work, regions, shards).unwrap_or_else(|| by_groups(homes, work, shards))
+}
+
+/// Regions one after the other, as many to each shard as make its share; `None` if these differ too much.
+fn by_regions(homes: &[Home], work: &[u64], regions: &[u32], shards: usize) -> Option<Vec<u16>> {
+    let first = *regions.first()?;
+    if shards == 1 || regions.iter().all(|region| *region == first) {
+        return None;
+    }
+    let mut group_of: BTreeMap<u32, u32> = BTreeMap::new();
+    for (region, home) in regions.iter().zip(homes) {
+        let group = home.group.unwrap_or(u32::MAX);
+        let least = group_of.entry(*region).or_insert(u32::MAX);
+        *least = group.min(*least);
+    }
+    // Those in which no node has a group fill up, the largest first.
+    let region_of = |node: u32| regions[node as usize];
+    let mut nodes: Vec<u32> = (0..homes.len() as u32).collect();
+    nodes.sort_by_key(|node| (group_of[&region_of(*node)], region_of(*node), *node));
+    let bound = nodes.partition_point(|node| group_of[&region_of(*node)] < u32::MAX);
+    let work_of = |node: u32| work[node as usize];
+    let all: u64 = nodes[..bound].iter().copied().map(work_of).sum();
+    let mut dealt = vec![0; homes.len()];
+    let is_one = |a: &u32, b: &u32| region_of(*a) == region_of(*b);
+    let mut loads = cut(nodes[..bound].chunk_by(is_one), all, &work_of, &mut dealt, vec![0; shards]);
+    let mut free: Vec<(u64, &[u32])> =
+        nodes[bound..].chunk_by(is_one).map(|part| (part.iter().copied().map(work_of).sum(), part)).collect();
+    free.sort_by_key(|(work, part)| (std::cmp::Reverse(*work), part[0]));
+    for (work, part) in free {
+        let (shard, load) = loads.iter_mut().enumerate().min_by_key(|(_, load)| **load).expect("a shard");
+        *load += work.max(1);
+        for node in part {
+            dealt[*node as usize] = shard as u16;
+        }
+    }
+    let share = work.iter().sum::<u64>() / shards as u64;
+    loads.iter().all(|load| *load <= share + share * SLACK_APART / 100).then_some(dealt)
+}
+
+/// Groups one after the other, and what has none where there is least to do.
+fn by_groups(homes: &[Home], work: &[u64], shards: usize) -> Vec<u16> {
     let (mut bound, mut free): (Vec<u32>, Vec<u32>) =
         (0..homes.len() as u32).partition(|node| homes[*node as usize].group.is_some());
     let work_of = |node: u32| work[node as usize];
@@ -72,7 +118,7 @@ mod tests {
     fn groups_stay_whole_where_free_nodes_fill_up() {
         // Three groups on two shards: two of them on one side, and all that is free on the other.
         let homes = homes(&[Some(0), Some(0), Some(1), Some(1), Some(2), Some(2), None, None]);
-        let dealt = deal(&homes, &[1; 8], 2);
+        let dealt = deal(&homes, &[1; 8], &[], 2);
         assert_eq!(dealt[0], dealt[1]);
         assert_eq!(dealt[2], dealt[3]);
         assert_eq!(dealt[4], dealt[5]);
@@ -80,10 +126,22 @@ mod tests {
     }
 
     #[test]
+    fn regions_stay_whole_where_that_balances() {
+        // Four groups in two regions, and one that belongs to neither.
+        let homes = homes(&[Some(0), Some(2), Some(1), Some(3), None, None]);
+        let regions = [7, 7, 5, 5, 6, 4];
+        let dealt = deal(&homes, &[1; 6], &regions, 2);
+        assert_eq!((dealt[0], dealt[2]), (dealt[1], dealt[3]));
+        assert_ne!((dealt[0], dealt[4]), (dealt[2], dealt[5]));
+        // Four shards would differ: groups are dealt out.
+        assert_eq!(deal(&homes, &[1; 6], &regions, 4), deal(&homes, &[1; 6], &[], 4));
+    }
+
+    #[test]
     fn a_group_with_most_of_the_work_is_divided() {
         let homes = homes(&[Some(0), Some(0), Some(0), Some(0), Some(1)]);
         let work = [5, 5, 5, 5, 1];
-        let dealt = deal(&homes, &work, 2);
+        let dealt = deal(&homes, &work, &[], 2);
         let load = |of: u16| (0..5).filter(|node| dealt[*node] == of).map(|node| work[node]).sum::<u64>();
         assert!(load(0).max(load(1)) <= 11, "{dealt:?}");
     }
@@ -92,7 +150,8 @@ mod tests {
     fn work_of_any_kind_leaves_no_shard_out_of_range() {
         for work in [[0; 6], [u64::MAX / 64; 6], [0, 0, 7, 0, 0, 1]] {
             for shards in 1..=9 {
-                let dealt = deal(&homes(&[None, Some(3), Some(3), Some(1), None, Some(7)]), &work, shards);
+                let dealt =
+                    deal(&homes(&[None, Some(3), Some(3), Some(1), None, Some(7)]), &work, &[], shards);
                 assert!(dealt.iter().all(|shard| usize::from(*shard) < shards));
             }
         }

@@ -90,7 +90,7 @@ impl Deals {
     fn new(threads: &[usize], homes: &[Home], work: &[u64]) -> Self {
         let (mut cells, mut size) = (vec![[0; MOST]; homes.len()], 0);
         for (number, count) in threads.iter().enumerate() {
-            for (cell, shard) in cells.iter_mut().zip(deal(homes, work, *count)) {
+            for (cell, shard) in cells.iter_mut().zip(deal(homes, work, &[], *count)) {
                 cell[number] = size as u16 + shard;
             }
             size += count;

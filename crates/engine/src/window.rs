@@ -144,6 +144,8 @@ pub(crate) struct Windows<N: Node> {
     all_are_peers: bool,
     /// Between nodes; empty if each may send to each.
     links: Vec<Link>,
+    /// By node the region that it is in.
+    regions: Vec<u32>,
     /// So many windows shards cannot see each other.
     span: u64,
     free: Free,
@@ -176,13 +178,14 @@ impl<N: Node> Windows<N> {
         width: u64,
     ) -> Self {
         let (all, first) = (shards * processes.count(), processes.rank() * shards);
+        let links = if all > 1 { links() } else { Vec::new() };
+        let regions = regions(&links, homes.len(), width);
         let (homes, dealt) = if all > 1 {
             let work: Vec<u64> = homes.iter().map(|home| u64::from(home.work)).collect();
-            (homes.to_vec(), deal(homes, &work, all))
+            (homes.to_vec(), deal(homes, &work, &regions, all))
         } else {
             (Vec::new(), vec![0; homes.len()])
         };
-        let links = if all > 1 { links() } else { Vec::new() };
         let process = |node: u32| usize::from(dealt[node as usize]) / shards;
         let count = processes.count();
         let mut is_border = vec![links.is_empty() && count > 1; dealt.len()];
@@ -227,6 +230,7 @@ impl<N: Node> Windows<N> {
             peers,
             all_are_peers,
             links,
+            regions,
             span,
             free: Free::default(),
             width,
@@ -254,7 +258,7 @@ impl<N: Node> Windows<N> {
         let work: Vec<u64> = events.iter().zip(&self.seen).map(|(now, then)| now - then).collect();
         self.seen = events;
         let work = expected(&self.homes, &work);
-        let dealt = deal(&self.homes, &work, shards);
+        let dealt = deal(&self.homes, &work, &self.regions, shards);
         let busiest = |shard_of: &dyn Fn(usize) -> usize| {
             let mut loads = vec![0; shards];
             work.iter().enumerate().for_each(|(node, work)| loads[shard_of(node)] += work);
@@ -507,6 +511,25 @@ impl<N: Node> Windows<N> {
             }
         }
     }
+}
+
+/// By node a node of its region, the same for all: nodes of different regions do not see each other for two windows at least. Empty if
+/// each may send to each.
+fn regions(links: &[Link], nodes: usize, width: u64) -> Vec<u32> {
+    let mut regions: Vec<u32> = if links.is_empty() { Vec::new() } else { (0..nodes as u32).collect() };
+    let of = |regions: &[u32], mut node: u32| {
+        while regions[node as usize] != node {
+            node = regions[node as usize];
+        }
+        node
+    };
+    for Link { nodes: (a, b), .. } in links.iter().filter(|link| link.delay.as_ps() < 2 * width) {
+        let ends = (of(&regions, *a), of(&regions, *b));
+        regions[ends.0.max(ends.1) as usize] = ends.0.min(ends.1);
+        // Shorter ways for the next who ask.
+        (regions[*a as usize], regions[*b as usize]) = (ends.0.min(ends.1), ends.0.min(ends.1));
+    }
+    (0..regions.len() as u32).map(|node| of(&regions, node)).collect()
 }
 
 /// So many windows shards cannot see each other: the shortest link between two of them.

@@ -94,6 +94,35 @@ def test_other_parameters_hold_from_where_a_run_stood(scenario: Path, tmp_path: 
     assert not (tmp_path / "refused").exists()
 
 
+def test_thresholds_of_pfc_hold_from_where_a_run_stood(scenario: Path, tmp_path: Path) -> None:
+    pauses = ["probe.pauses=true", "switch.flow-control=pfc", "switch.pfc.threshold=static", "cc.kind=none"]
+    overrides = [*pauses, "switch.pfc.xoff=20KB", "switch.pfc.xon=18KB", "run.until=400us"]
+    with bw.begin(scenario, overrides=overrides, out=tmp_path / "first") as run:
+        file = run.step(until="200us").save(tmp_path / "warm.ckpt")
+        plain = run.finish()
+    with bw.resume(file, set={"switch.pfc.xoff": "20KB"}, out=tmp_path / "same") as run:
+        assert_same(plain, run.finish())
+    stood = pl.col("time_ps") >= 200_000_000
+
+    def sent(results: bw.Results) -> pl.DataFrame:
+        return results.table("pauses").filter(stood & pl.col("paused")).collect()
+
+    # Seven senders share one link: each is paused, and none any more where the whole flow of each has room.
+    assert sent(plain)["node"].n_unique() == 7
+    with bw.resume(file, set={"switch.pfc.xoff": "2MB", "switch.pfc.xon": "2MB"}, out=tmp_path / "high") as run:
+        high = run.finish()
+    assert sent(high).is_empty()
+    # What waits for h0 has come in by seven ports. Each holds what xoff allows, and what comes until PAUSE is obeyed:
+    # 2 us at 100 Gbps, and three frames of 9 KB at most, which crosses, which delays the PAUSE, and which has begun.
+    changes = {"switch.pfc.xoff": "100KB", "switch.pfc.xon": "98KB"}
+    with bw.resume(file, set=changes, out=tmp_path / "mean") as run:
+        mean = run.finish()
+    settled = mean.table("samples").filter(pl.col("time_ps") >= 300_000_000).collect()["queue_bytes"].to_list()
+    assert 7 * (98_000 - 25_000) <= max(settled) <= 7 * (100_000 + 25_000 + 27_000)
+    with pytest.raises(bw.ScenarioError, match="queues, gates and accounts"):
+        bw.resume(file, set={"switch.pfc.reserve": "8KiB"}, out=tmp_path / "refused")
+
+
 def test_what_is_no_whole_file_is_refused(scenario: Path, tmp_path: Path) -> None:
     with bw.begin(scenario, out=tmp_path / "first") as run:
         file = run.step(until="20us").save(tmp_path / "warm.ckpt")

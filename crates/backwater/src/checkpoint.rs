@@ -177,9 +177,10 @@ impl Checkpoint {
         });
         if let Some(what) = found {
             return Err(Error::Input(format!(
-                "error: {} {what}\n  allowed: other values of run.until, run.threads, and of the parameters of controllers (cc) and detectors \
-                 (switch.detector)\n  help: leave the key as it is, or run the scenario anew",
-                self.path.display()
+                "error: {} {what}\n  allowed: other values of run.until, run.threads, of the parameters of controllers (cc) and detectors \
+                 (switch.detector), and of thresholds of PFC (switch.pfc: {})\n  help: leave the key as it is, or run the scenario anew",
+                self.path.display(),
+                THRESHOLDS.join(", ")
             )));
         }
         if self.head.files != *files {
@@ -210,14 +211,18 @@ impl Checkpoint {
     }
 }
 
+/// What PFC judges an ingress queue by, in `[switch.pfc]`. `reserve` and `headroom` are none of these: what is held was booked by them.
+const THRESHOLDS: [&str; 6] = ["xoff", "xon", "port-xoff", "port-xon", "alpha", "hysteresis"];
+
 /// Whether state can follow another value of a key while a run stands.
 fn follows(key: &str) -> bool {
     let parameters = ["cc.", "switch.detector."].iter().find_map(|table| key.strip_prefix(table));
-    match parameters {
+    if let Some(parameter) = parameters {
         // The controller, the detector or a function is another one then: what is remembered is not what it needs.
-        Some(parameter) => parameter != "kind" && !parameter.starts_with("custom"),
-        None => matches!(key, "run.until" | "run.threads"),
+        return parameter != "kind" && !parameter.starts_with("custom");
     }
+    let threshold = key.strip_prefix("switch.pfc.");
+    matches!(key, "run.until" | "run.threads") || threshold.is_some_and(|key| THRESHOLDS.contains(&key))
 }
 
 /// Why state cannot follow another value of a key.

@@ -175,6 +175,10 @@ impl<N: Saved> Engine<N> {
         Ok(())
     }
 
+    #[cfg_attr(
+        not(feature = "reference"),
+        allow(clippy::unnecessary_wraps, reason = "the reference engine has none")
+    )]
     fn windows(&self) -> Result<&Windows<N>> {
         match &self.inner {
             Inner::Windows(windows) => Ok(windows),
@@ -183,6 +187,10 @@ impl<N: Saved> Engine<N> {
         }
     }
 
+    #[cfg_attr(
+        not(feature = "reference"),
+        allow(clippy::unnecessary_wraps, reason = "the reference engine has none")
+    )]
     fn windows_mut(&mut self) -> Result<&mut Windows<N>> {
         match &mut self.inner {
             Inner::Windows(windows) => Ok(windows),

@@ -253,6 +253,13 @@ macro_rules! node_of_ports {
 }
 pub(crate) use node_of_ports;
 
+fn load_host<const SEVERAL: bool>(host: &mut Host<SEVERAL>, from: &mut &[u8]) -> io::Result<()> {
+    let built = std::mem::replace(host, BorshDeserialize::deserialize(from)?);
+    // Thresholds of PFC are those of the run that goes on.
+    host.judge_as(&built);
+    Ok(())
+}
+
 impl Saved for FabricNode {
     fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
         match self {
@@ -263,8 +270,8 @@ impl Saved for FabricNode {
     }
     fn load(&mut self, from: &mut &[u8]) -> io::Result<()> {
         match self {
-            Self::Host(host) => *host = BorshDeserialize::deserialize(from)?,
-            Self::Several(host) => *host = BorshDeserialize::deserialize(from)?,
+            Self::Host(host) => load_host(host, from)?,
+            Self::Several(host) => load_host(host, from)?,
             Self::Switch(switch) => switch.load(from)?,
         }
         Ok(())

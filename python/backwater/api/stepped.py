@@ -271,9 +271,9 @@ def resume(
         with bw.resume("warm.ckpt", set={"cc.dcqcn.g": 0.01}, out="results/gentle") as run:
             results = run.finish()
 
-    `set` gives keys other values that its state can follow: `run.until`, and the parameters of controllers and
-    detectors. Results have what was recorded before, too. They go to `out`; without it to a folder with the name of the
-    file, beside it.
+    `set` gives keys other values that its state can follow: `run.until`, the parameters of controllers and detectors,
+    and thresholds of PFC. Results have what was recorded before, too. They go to `out`; without it to a folder with the
+    name of the file, beside it.
     """
     job = resumed(Path(checkpoint), tuple(f"{key}={value_text(value)}" for key, value in (set or {}).items()), threads)
     place = Path(out) if out is not None else job.out

@@ -129,6 +129,17 @@ impl Memory {
         }
     }
 
+    /// From now on judges by the thresholds of one that was built alike but for these. What is held, and the PAUSEs that were sent, stay:
+    /// the next packet that comes or leaves is judged anew.
+    pub(crate) fn judge_as(&mut self, other: &Self) {
+        self.thresholds.clone_from(&other.thresholds);
+        (self.tightest, self.least_calm) = (other.tightest, other.least_calm);
+        for (account, other) in self.accounts.iter_mut().zip(&other.accounts) {
+            account.quiet = other.quiet;
+            account.calm = if account.outstanding || self.crossed { 0 } else { account.quiet };
+        }
+    }
+
     /// The account of the number that [`Ports::at`](crate::link::ports::Ports::at) gives for an ingress port and class.
     #[inline]
     pub(crate) fn account(&self, at: usize) -> &Account {

@@ -393,6 +393,13 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         &self.senders
     }
 
+    /// From now on a slow host judges by the thresholds of PFC of one that was built alike but for these.
+    pub(crate) fn judge_as(&mut self, built: &Self) {
+        if let (Some(endpoint), Some(built)) = (&mut self.endpoint, &built.endpoint) {
+            endpoint.judge_as(built);
+        }
+    }
+
     /// Until when its flows of known size keep it busy at least: what they have not sent yet must cross its links.
     pub(crate) fn busy_until(&self, now: u64, world: &World) -> u64 {
         // Where links change, nobody knows how fast they will be; where times are cut, frames take less than their bytes do.

@@ -63,10 +63,11 @@ impl Saved for Switch {
         let Self { chassis, fabric, bursts } = self;
         let Chassis { ports, memory, forwarding, random, truth, roots, user } = chassis;
         forwarding.load(from)?;
-        // Parameters of detectors are those of the run that goes on.
-        let watched = ports.watched();
+        // Parameters of detectors and thresholds of PFC are those of the run that goes on.
+        let (watched, judged) = (ports.watched(), memory.clone());
         (*ports, *memory, *random, *truth, *roots) = BorshDeserialize::deserialize(from)?;
         ports.watch_as(&watched);
+        memory.judge_as(&judged);
         (*user, *fabric, *bursts) = BorshDeserialize::deserialize(from)?;
         Ok(())
     }

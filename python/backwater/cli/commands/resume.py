@@ -37,8 +37,8 @@ def resume(
     checkpoint
         The file: of `backwater run --checkpoint-every`, or of `save` in Python, Rust or C.
     set_
-        Go on with another value of a key that the run's state can follow: `run.until`, and the parameters of
-        controllers (`--set cc.dcqcn.g=0.01`) and detectors. May be given more than once.
+        Go on with another value of a key that the run's state can follow: `run.until`, the parameters of controllers
+        (`--set cc.dcqcn.g=0.01`) and detectors, and thresholds of PFC. May be given more than once.
     threads
         How many threads; the trajectory is the same for any number.
     checkpoint_every

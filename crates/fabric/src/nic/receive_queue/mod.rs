@@ -89,6 +89,12 @@ impl Endpoint {
         }
     }
 
+    /// From now on judges by the thresholds of one that was built alike but for these.
+    pub(crate) fn judge_as(&mut self, built: &Self) {
+        self.memory.judge_as(&built.memory);
+        self.long = built.long;
+    }
+
     /// The packets in the queue, in no order.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.pool.taken()

@@ -95,25 +95,30 @@ impl Drr {
         if ready == 0 {
             return None;
         }
-        let mut visits = ready.count_ones() + 1;
+        if let Some(class) = self.serve(quanta, ready, &head) {
+            return Some(class);
+        }
+        let mut visits = ready.count_ones();
         loop {
-            if ready & (1 << self.turn) != 0
-                && let Some(class) = self.serve(quanta, &head)
-            {
-                return Some(class);
-            }
             self.advance(ready);
-            visits -= 1;
             if visits == 0 {
                 self.skip_rounds(quanta, ready, &head);
                 visits = ready.count_ones() + 1;
             }
+            if let Some(class) = self.serve(quanta, ready, &head) {
+                return Some(class);
+            }
+            visits -= 1;
         }
     }
 
-    /// Lets the class whose turn it is send, if its deficit allows.
-    fn serve(&mut self, quanta: &Quanta, head: &impl Fn(u8) -> Head) -> Option<u8> {
+    /// Lets the class whose turn it is send, if it is `ready` and its deficit allows.
+    #[inline]
+    fn serve(&mut self, quanta: &Quanta, ready: u8, head: &impl Fn(u8) -> Head) -> Option<u8> {
         let class = self.turn;
+        if ready & (1 << class) == 0 {
+            return None;
+        }
         let deficit = &mut self.deficit[usize::from(class)];
         if !self.begun {
             *deficit += quanta.of(class);

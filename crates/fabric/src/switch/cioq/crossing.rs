@@ -7,7 +7,6 @@ use crate::link::egress::pick;
 use crate::link::ports::Purpose;
 use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
-use crate::world::World;
 
 impl Cioq {
     /// Whether the first packet of an ingress queue could move to `out` now.
@@ -26,13 +25,14 @@ impl Cioq {
 
     /// The classes of an ingress port whose first packet could move now, only to `to` if that is a port.
     #[inline]
-    fn ready_at_ingress(&self, chassis: &Chassis, port: u16, to: u16, world: &World) -> u8 {
-        let mut ready = 0;
-        for class in 1..world.classes.count {
+    fn ready_at_ingress(&self, chassis: &Chassis, port: u16, to: u16) -> u8 {
+        let (mut ready, mut lined) = (0, self.inputs[usize::from(port)].lined);
+        while lined != 0 {
+            let class = lined.trailing_zeros() as u8;
+            lined &= lined - 1;
             let at = chassis.ports.at(port, class);
             let out = self.lines[at].out;
-            if out != NOWHERE && (to == NOWHERE || out == to) && self.fits_at_egress(chassis, at, class, out)
-            {
+            if (to == NOWHERE || out == to) && self.fits_at_egress(chassis, at, class, out) {
                 ready |= 1 << class;
             }
         }
@@ -40,6 +40,7 @@ impl Cioq {
     }
 
     /// An ingress port that may be idle: moves the first packet of its next class for which there is room, if any.
+    #[inline]
     pub(crate) fn try_input<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
@@ -47,38 +48,51 @@ impl Cioq {
         cx: &mut Ctx<'_, P>,
     ) {
         let input = &self.inputs[usize::from(port)];
-        if input.busy {
+        if input.busy || input.lined == 0 {
             return;
         }
-        let ready = self.ready_at_ingress(chassis, port, NOWHERE, cx.world);
+        let ready = self.ready_at_ingress(chassis, port, NOWHERE);
         if ready != 0 {
             self.start_to_move(chassis, port, pick(ready, input.turn, true), cx);
         }
     }
 
     /// There is room at an egress port, or its side of the crossbar is idle: the ingress ports take turns, and in each its classes.
+    #[inline]
     pub(crate) fn try_output<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
         out: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        while let Some((port, class)) = self.next_for(chassis, out, cx.world) {
+        while self.is_wanted(out)
+            && let Some((port, class)) = self.next_for(chassis, out)
+        {
             self.start_to_move(chassis, port, class, cx);
         }
     }
 
-    /// The ingress port whose turn it is to move a packet to `out`, and the class of that.
-    fn next_for(&self, chassis: &Chassis, out: u16, world: &World) -> Option<(u16, u8)> {
+    /// Whether packets wait for an egress port whose side of the crossbar is idle.
+    #[inline]
+    fn is_wanted(&self, out: u16) -> bool {
         let output = &self.outputs[usize::from(out)];
-        if output.wanted == 0 || self.limits.single && output.moving > 0 {
-            return None;
+        output.wanted > 0 && !(self.limits.single && output.moving > 0)
+    }
+
+    /// The ingress port whose turn it is to move a packet to `out`, and the class of that.
+    fn next_for(&self, chassis: &Chassis, out: u16) -> Option<(u16, u8)> {
+        let mut next = None;
+        let mut longest = u64::MAX;
+        for ((port, input), served) in (0..).zip(&self.inputs).zip(self.served_by(out)) {
+            if *served < longest && !input.busy && input.lined != 0 {
+                let ready = self.ready_at_ingress(chassis, port, out);
+                if ready != 0 {
+                    longest = *served;
+                    next = Some((port, pick(ready, input.turn, true)));
+                }
+            }
         }
-        self.order_at(out).iter().find_map(|port| {
-            let input = &self.inputs[usize::from(*port)];
-            let ready = if input.busy { 0 } else { self.ready_at_ingress(chassis, *port, out, world) };
-            (ready != 0).then(|| (*port, pick(ready, input.turn, true)))
-        })
+        next
     }
 
     fn start_to_move<P: Post<Packet>>(
@@ -98,7 +112,7 @@ impl Cioq {
         output.taken += size;
         let taken = output.taken;
         output.moving += 1;
-        self.served(out, port);
+        self.serve(out, port);
         let input = &mut self.inputs[usize::from(port)];
         input.busy = true;
         input.turn = class;

@@ -73,6 +73,7 @@ impl Cioq {
         chassis.ports.pool_mut().push(&mut self.lines[at].fifo, packet);
         if self.lines[at].out == NOWHERE {
             self.lines[at].out = out;
+            self.inputs[usize::from(packet.port)].lined |= 1 << packet.class;
             self.outputs[usize::from(out)].wanted += 1;
         }
     }
@@ -90,7 +91,9 @@ impl Cioq {
         let before = std::mem::replace(&mut line.out, next);
         if before != next {
             self.outputs[usize::from(before)].wanted -= 1;
-            if next != NOWHERE {
+            if next == NOWHERE {
+                self.inputs[usize::from(port)].lined &= !(1 << class);
+            } else {
                 self.outputs[usize::from(next)].wanted += 1;
             }
         }
@@ -106,9 +109,14 @@ impl Cioq {
         cx: &mut Ctx<'_, P>,
     ) {
         let input = &self.inputs[usize::from(port)];
-        if input.paused == 0 && u64::from(input.held) < self.limits.calm {
-            return;
+        if input.paused != 0 || u64::from(input.held) >= self.limits.calm {
+            self.weigh_upstream(chassis, port, cx);
         }
+    }
+
+    /// The same of a port that holds enough for that, or has paused some.
+    #[inline(never)]
+    fn weigh_upstream<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, cx: &mut Ctx<'_, P>) {
         let first = chassis.ports.at(port, 0);
         let mut held = [0; 8];
         for (held, account) in

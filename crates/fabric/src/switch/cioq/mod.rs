@@ -102,6 +102,8 @@ pub(crate) struct Input {
     busy: bool,
     /// Class served last.
     turn: u8,
+    /// Classes in whose queues packets stand, a bit each.
+    lined: u8,
     /// Classes that it holds paused upstream, a bit each.
     paused: u8,
     /// Bytes of its region in use.
@@ -132,9 +134,11 @@ pub(crate) struct Cioq {
     lines: Vec<IngressQueue>,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
-    /// For each egress port the ingress ports, the one served longest ago first. Ports in turn, but one that finds no room for its
-    /// class when its turn comes keeps it: by a mere pointer, others that find room would take it for ever.
-    order: Vec<u16>,
+    /// For each egress port when it served the ingress ports last, by the number of the service: the one served longest ago goes first.
+    /// Ports in turn, but one that finds no room for its class when its turn comes keeps it: by a mere pointer, others that find room
+    /// would take it for ever.
+    served: Vec<u64>,
+    services: u64,
     /// Per egress port, if turns go by deficits.
     deficits: Vec<Drr>,
     /// Whether detectors look at arrivals.
@@ -148,14 +152,23 @@ impl Cioq {
     pub(crate) fn new(node: u32, network: &Network, classes: usize, world: &World) -> Box<Self> {
         let limits = world.combined.expect("its regions are in the settings");
         let ports = network.ports(node).len();
-        let input =
-            Input { moving: Packet::NONE, out: NOWHERE, busy: false, turn: 0, paused: 0, held: 0, strays: 0 };
+        let input = Input {
+            moving: Packet::NONE,
+            out: NOWHERE,
+            busy: false,
+            turn: 0,
+            lined: 0,
+            paused: 0,
+            held: 0,
+            strays: 0,
+        };
         let output = Output { coming: [0; 8], taken: 0, moving: 0, wanted: 0, last_pfc: u64::MAX };
         Box::new(Self {
             lines: vec![IngressQueue { fifo: Fifo::default(), out: NOWHERE }; ports * classes],
             inputs: vec![input; ports],
             outputs: vec![output; ports],
-            order: (0..ports).flat_map(|_| 0..ports as u16).collect(),
+            served: (0..ports).flat_map(|_| 0..ports as u64).collect(),
+            services: ports as u64,
             limits,
             isolation: CongestedFlows::new(node, network, world),
             arrivals: world.detectors.iter().any(Detector::wants_arrivals),
@@ -163,18 +176,17 @@ impl Cioq {
         })
     }
 
-    /// The ingress ports, the one that `out` served longest ago first.
-    fn order_at(&self, out: u16) -> &[u16] {
+    /// When `out` served each ingress port last.
+    fn served_by(&self, out: u16) -> &[u64] {
         let ports = self.inputs.len();
-        &self.order[usize::from(out) * ports..][..ports]
+        &self.served[usize::from(out) * ports..][..ports]
     }
 
     /// `out` serves an ingress port: it comes last now.
-    fn served(&mut self, out: u16, port: u16) {
-        let ports = self.inputs.len();
-        let order = &mut self.order[usize::from(out) * ports..][..ports];
-        let at = order.iter().position(|other| *other == port).expect("every port is among them");
-        order[at..].rotate_left(1);
+    #[inline]
+    fn serve(&mut self, out: u16, port: u16) {
+        self.served[usize::from(out) * self.inputs.len() + usize::from(port)] = self.services;
+        self.services += 1;
     }
 }
 
@@ -265,7 +277,7 @@ impl Fabric for Cioq {
         size_of_val(&*self.lines)
             + size_of_val(&*self.inputs)
             + size_of_val(&*self.outputs)
-            + size_of_val(&*self.order)
+            + size_of_val(&*self.served)
             + size_of_val(&*self.deficits)
             + self.isolation.as_ref().map_or(0, |flows| flows.state_bytes())
     }

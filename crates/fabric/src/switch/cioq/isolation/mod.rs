@@ -162,9 +162,17 @@ impl CongestedFlows {
     /// The entry of a packet, if it has one.
     #[inline]
     pub(crate) fn entry(&self, packet: &Packet, world: &World) -> Option<usize> {
-        if self.cft.live() == 0 {
-            return None;
-        }
+        if self.has_entries() { self.find(packet, world) } else { None }
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub(crate) const fn has_entries(&self) -> bool {
+        self.cft.live() > 0
+    }
+
+    #[inline(never)]
+    fn find(&self, packet: &Packet, world: &World) -> Option<usize> {
         let kind = self.rules.key;
         if kind == KeyKind::Root {
             let (word, bit) = (packet.dst as usize / 64, packet.dst % 64);

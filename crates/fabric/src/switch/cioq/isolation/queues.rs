@@ -42,10 +42,10 @@ impl CongestedFlows {
         port: u16,
         cx: &mut Ctx<'_, P>,
     ) -> bool {
-        let rules = self.rules;
-        if !rules.algorithm.mirrors() {
+        if !self.rules.algorithm.mirrors() {
             return true;
         }
+        let rules = self.rules;
         let used = self.cft.used();
         let admitted = self.cft.mirror(&rules.algorithm, &mut self.slots[slot], port, rules.slots);
         let at = self.at(slot, port);
@@ -87,13 +87,13 @@ impl CongestedFlows {
         out: u16,
         cx: &mut Ctx<'_, P>,
     ) -> Option<usize> {
-        let rules = self.rules;
-        let lanes = rules.lanes;
+        let lanes = self.rules.lanes;
         let queue =
             chassis.ports.queue(chassis.ports.at(out, lanes.monitored)).bytes() + u32::from(packet.size);
-        if u64::from(queue) < rules.algorithm.detects_at() {
+        if u64::from(queue) < self.rules.algorithm.detects_at() {
             return None;
         }
+        let rules = self.rules;
         let paused = chassis.ports.egress(out).paused();
         let root = root_of(chassis.ports.node(), out);
         let last_pfc = queues.outputs[usize::from(out)].last_pfc;
@@ -196,6 +196,7 @@ impl CongestedFlows {
     }
 
     /// Moves packets with an entry from the front of the NFQ of an egress port to the end of its CFQ; returns whether any moved.
+    #[inline(never)]
     fn settle_output(&mut self, chassis: &mut Chassis, out: u16, now: u64, world: &World) -> bool {
         let lanes = self.rules.lanes;
         let mut moved = false;
@@ -231,10 +232,10 @@ impl Cioq {
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
-        let Some(flows) = self.isolation.as_mut().filter(|flows| packet.class == flows.rules.lanes.monitored)
-        else {
+        let Some(flows) = self.isolation.as_mut().filter(|flows| flows.has_entries()) else { return };
+        if packet.class != flows.rules.lanes.monitored {
             return;
-        };
+        }
         if let Some(slot) = flows.entry(packet, cx.world) {
             let at = flows.at(slot, packet.port);
             flows.in_nfq[at] -= 1;
@@ -337,8 +338,10 @@ impl Cioq {
     }
 
     /// The same as [`CongestedFlows::settle_output`], at any switch.
+    #[inline]
     pub(crate) fn settle_output(&mut self, chassis: &mut Chassis, out: u16, now: u64, world: &World) -> bool {
-        self.isolation.as_mut().is_some_and(|flows| flows.settle_output(chassis, out, now, world))
+        let flows = self.isolation.as_mut().filter(|flows| flows.has_entries());
+        flows.is_some_and(|flows| flows.settle_output(chassis, out, now, world))
     }
 
     /// The table has changed: any first packet of an NFQ may have an entry now.

@@ -532,6 +532,18 @@ impl Ports {
     pub(crate) fn credit_timer(&mut self, port: u16, argument: u32, now: u64) {
         let class = argument as u8;
         self.egress[port as usize].credit_due |= 1 << class;
+        let at = self.at(port, class);
+        let credits = self.owned_credits();
+        if credits.settings.repeated || credits.settings.unchanged {
+            return self.update_follows(port, argument, now);
+        }
+        credits.lanes[at].armed = false;
+    }
+
+    /// The same where an update follows another, though nothing may have changed.
+    #[inline(never)]
+    fn update_follows(&mut self, port: u16, argument: u32, now: u64) {
+        let class = argument as u8;
         if argument & REPEATED != 0 {
             return self.repeat_at(port, class, now);
         }

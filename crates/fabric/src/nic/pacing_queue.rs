@@ -57,6 +57,11 @@ impl PacingQueue {
         self.numbers.push(NEW);
     }
 
+    /// The classes with queue pairs in line: a bit each.
+    pub(crate) const fn sending(&self) -> u8 {
+        self.sending
+    }
+
     /// The number of a queue pair, which it gets when it is first asked for.
     fn arrive(&mut self, queue_pair: u32) -> u32 {
         let number = &mut self.numbers[queue_pair as usize];

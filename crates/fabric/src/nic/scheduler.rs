@@ -218,6 +218,14 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         }
     }
 
+    /// Of the first `classes` those of which something may wait to be sent, now or later: a bit each.
+    pub(crate) fn waiting(&mut self, classes: u8) -> u8 {
+        if !self.transports.is_empty() {
+            return u8::MAX >> (8 - classes);
+        }
+        self.ports.egress(self.nic()).waiting() | self.queue().sending()
+    }
+
     /// Whether anything will be sent if nothing happens: at once, or at an instant that is known.
     pub(super) fn port_has_next(&mut self, now: u64, world: &World) -> bool {
         let nic = self.nic();

@@ -161,16 +161,24 @@ impl Pft {
     }
 
     /// Whether a packet may start at `now`.
-    pub fn gate(&mut self, config: &PftConfig, now: Time) -> Gate {
+    #[inline]
+    pub fn is_open(&mut self, config: &PftConfig, now: Time) -> bool {
         self.advance(config, now);
-        if !self.machine.congested() {
+        !self.machine.congested() || self.opens(config) <= now
+    }
+
+    /// When the gap is over in Congested if c and the state stay.
+    #[inline]
+    fn opens(&self, config: &PftConfig) -> Time {
+        if law::blocked(config, self.used) { Time::MAX } else { self.gap.end() }
+    }
+
+    /// The same; when to ask again if it may not.
+    pub fn gate(&mut self, config: &PftConfig, now: Time) -> Gate {
+        if self.is_open(config, now) {
             return Gate::Open;
         }
-        let opens = if law::blocked(config, self.used) { Time::MAX } else { self.gap.end() };
-        if opens <= now {
-            return Gate::Open;
-        }
-        match opens.min(self.machine.next(config, self.used)) {
+        match self.opens(config).min(self.machine.next(config, self.used)) {
             Time::MAX => Gate::Change,
             time => Gate::At(time),
         }

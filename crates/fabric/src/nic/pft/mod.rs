@@ -82,15 +82,25 @@ impl Throttle {
         if self.machines.len() == 1 { 0 } else { usize::from(class) }
     }
 
-    /// When a packet of a class may leave, as far as the throttle goes and if c stays. What time has changed until `now` is asked of a
-    /// copy: it is the next event that changes the machine.
-    fn opens(&self, class: u8, now: u64) -> Opens {
-        let mut machine = self.machines[self.machine(class)];
-        match machine.gate(&self.config, Time::from_ps(now)) {
+    /// When a packet of a class may leave, as far as the throttle goes and if c stays. What is recorded is [observed](Self::observe)
+    /// before.
+    fn opens(&mut self, class: u8, now: u64) -> Opens {
+        let machine = self.machine(class);
+        match self.machines[machine].gate(&self.config, Time::from_ps(now)) {
             Gate::Open => Opens::Now,
             Gate::At(time) => Opens::At(time.as_ps()),
             Gate::Change => Opens::WhenTold,
         }
+    }
+
+    /// Of the first `classes` those of which no packet may leave now, a bit each. One machine for all of them is asked once.
+    fn closed(&mut self, classes: u8, now: u64) -> u8 {
+        let (config, now) = (&self.config, Time::from_ps(now));
+        if let [machine] = &mut *self.machines {
+            return if machine.is_open(config, now) { 0 } else { u8::MAX >> (8 - classes) };
+        }
+        let closed = self.machines.iter_mut().map(|machine| !machine.is_open(config, now));
+        (0..classes).zip(closed).fold(0, |set, (class, closed)| set | u8::from(closed) << class)
     }
 
     /// An update of a class has arrived.

@@ -13,7 +13,14 @@ use crate::world::World;
 impl Throttle {
     /// Forgets what is held.
     fn let_go(&mut self) {
-        (self.held_from, self.opens, self.stopped) = ([NEVER; 8], NEVER, 0);
+        if self.holds() {
+            (self.held_from, self.opens, self.stopped) = ([NEVER; 8], NEVER, 0);
+        }
+    }
+
+    /// Whether anything is held.
+    const fn holds(&self) -> bool {
+        self.opens != NEVER || self.stopped != 0
     }
 
     /// A packet of a class, ready to leave at `ready`, is held until `opens`.
@@ -31,17 +38,14 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     /// the reason that counts.
     pub(crate) fn held<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> u8 {
         self.book_throttled(cx.now);
-        if let Some(throttle) = &mut self.throttle {
-            throttle.observe(&mut self.ports, cx);
-        }
-        let mut held = 0;
-        for class in 0..cx.world.classes.count {
-            if self.throttle.as_ref().is_none_or(|throttle| throttle.opens(class, cx.now) == Opens::Now) {
-                continue;
-            }
-            held |= 1 << class;
-            if self.ports.egress(NIC).paused() & (1 << class) == 0
-                && let Some(offer) = self.peek(1 << class, cx.now, cx.now, cx.world)
+        let Some(throttle) = &mut self.throttle else { return 0 };
+        throttle.observe(&mut self.ports, cx);
+        let held = throttle.closed(cx.world.classes.count, cx.now);
+        let mut classes = held & self.waiting(cx.world.classes.count) & !self.ports.egress(NIC).paused();
+        while classes != 0 {
+            let class = classes.trailing_zeros() as u8;
+            classes &= classes - 1;
+            if let Some(offer) = self.peek(1 << class, cx.now, cx.now, cx.world)
                 && offer.ready <= cx.now
                 && let Some(size) = self.size(&offer, cx.world)
                 && !self.ports.fits(NIC, class, size)
@@ -68,7 +72,10 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         if let Some(throttle) = &mut self.throttle {
             throttle.let_go();
         }
-        for class in (0..world.classes.count).filter(|class| paused & (1 << class) == 0) {
+        let mut classes = self.waiting(world.classes.count) & !paused;
+        while classes != 0 {
+            let class = classes.trailing_zeros() as u8;
+            classes &= classes - 1;
             let Some(offer) = self.peek(1 << class, free, now, world) else { continue };
             let (ready, size) = (offer.ready.max(free), self.size(&offer, world));
             let Some(throttle) = &mut self.throttle else { continue };
@@ -84,11 +91,10 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
                 wake = wake.min(ready);
             }
         }
-        if let Some(throttle) = &mut self.throttle {
-            let first = throttle.held_from.iter().fold(NEVER, |first, from| first.min(*from));
-            if let Some(sums) = &mut throttle.sums {
-                sums.holds(first);
-            }
+        if let Some(throttle) = &mut self.throttle
+            && let Some(sums) = &mut throttle.sums
+        {
+            sums.holds(throttle.held_from.iter().fold(NEVER, |first, from| first.min(*from)));
         }
         match wake {
             NEVER => self.ports.clear_wake(NIC),
@@ -98,7 +104,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
 
     /// Books for how long packets have been held: to the flows it is as if the gate of their class had been closed.
     pub(crate) fn book_throttled(&mut self, now: u64) {
-        let Some(throttle) = &mut self.throttle else { return };
+        let Some(throttle) = self.throttle.as_mut().filter(|throttle| throttle.holds()) else { return };
         for (class, from) in (0..).zip(&mut throttle.held_from) {
             if *from < now {
                 self.ports.hold_back(NIC, class, now - *from);

@@ -12,4 +12,5 @@ mod pfc;
 pub(crate) mod ports;
 pub(crate) mod queue;
 pub(crate) mod telemetry;
+mod timers;
 mod watchdog;

@@ -1,6 +1,5 @@
 //! What switches and NICs have in common: ports with queues and gates, their wakes and timers, what they note.
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use backwater_control::detector::Registers;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -19,11 +18,11 @@ use crate::link::extensions::Extensions;
 use crate::link::failures::FaultState;
 use crate::link::gates::Gate;
 use crate::link::queue::{Fifo, Pool};
+use crate::link::timers::{Timer, Timers};
 use crate::log::Records;
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::record::SampleRecord;
-use crate::saved::{load_heap, save_heap};
 use crate::spec::Clock;
 use crate::violation::{Breach, What};
 use crate::world::World;
@@ -149,69 +148,6 @@ pub(crate) enum Purpose {
     Retry,
 }
 
-/// Timers are ordered by time, rank, purpose and argument: by all of it as one number, which takes a third of the instructions.
-#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
-#[repr(C)]
-pub(crate) struct Timer {
-    pub(crate) time: u64,
-    pub(crate) argument: u32,
-    pub(crate) purpose: Purpose,
-    zero: u8,
-    rank: u16,
-}
-
-impl Timer {
-    #[inline]
-    fn key(&self) -> u128 {
-        // In the order of the fields in memory, so that all but the time is one load.
-        let rest = u64::from(self.argument)
-            | (self.purpose as u64) << 32
-            | u64::from(self.zero) << 40
-            | u64::from(self.rank) << 48;
-        u128::from(self.time) << 64 | u128::from(rest)
-    }
-}
-
-impl Ord for Timer {
-    #[inline]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Timer {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-    // What the heap asks.
-    #[inline]
-    fn lt(&self, other: &Self) -> bool {
-        self.key() < other.key()
-    }
-    #[inline]
-    fn le(&self, other: &Self) -> bool {
-        self.key() <= other.key()
-    }
-    #[inline]
-    fn gt(&self, other: &Self) -> bool {
-        self.key() > other.key()
-    }
-    #[inline]
-    fn ge(&self, other: &Self) -> bool {
-        self.key() >= other.key()
-    }
-}
-
-impl PartialEq for Timer {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Timer {}
-
 /// Ports of a node and its bookkeeping.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Ports {
@@ -227,8 +163,7 @@ pub(crate) struct Ports {
     extensions: Extensions,
     /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
     wakes: Vec<u64>,
-    #[borsh(serialize_with = "save_heap", deserialize_with = "load_heap")]
-    timers: BinaryHeap<Reverse<Timer>>,
+    timers: Timers,
     next: Key,
     trajectory: Trajectory,
     /// Frames of the links' flow control that arrived here.
@@ -250,21 +185,22 @@ pub(crate) struct Ports {
     pub(super) faults: Option<Box<FaultState>>,
 }
 
-const NO_WAKE: u64 = u64::MAX;
-const RANK_BITS: u32 = 10;
+pub(super) const NO_WAKE: u64 = u64::MAX;
+pub(super) const RANK_BITS: u32 = 10;
+pub(super) const RANKS: u64 = (1 << RANK_BITS) - 1;
 /// The longest run: beyond it a wake no longer fits its 54 bits of picoseconds.
 pub(crate) const LONGEST_RUN: u64 = 1 << (64 - RANK_BITS);
 
 /// Time and rank in one word; what lies beyond the longest run never happens.
 #[inline]
-const fn wake_key(time: u64, rank: u16) -> u64 {
+pub(super) const fn wake_key(time: u64, rank: u16) -> u64 {
     if time < LONGEST_RUN { time << RANK_BITS | rank as u64 } else { NO_WAKE }
 }
 
 /// The least of the wakes of a node. By fours: the loop over all is made of vector instructions, which take three times as many to compare
 /// words without sign.
 #[inline]
-fn least(wakes: &[u64]) -> u64 {
+pub(super) fn least(wakes: &[u64]) -> u64 {
     if let [only] = *wakes {
         return only;
     }
@@ -304,7 +240,7 @@ impl Ports {
             pool: Pool::new(),
             extensions: Extensions::default(),
             wakes: vec![NO_WAKE; ports.len()],
-            timers: BinaryHeap::new(),
+            timers: Timers::new(),
             next: Key::NEVER,
             trajectory: Trajectory::default(),
             link_frames: 0,
@@ -563,39 +499,48 @@ impl Ports {
 
     pub(crate) fn set_timer(&mut self, time: u64, port: u16, purpose: Purpose, argument: u32) {
         let rank = self.ties.rank(port);
-        self.timers.push(Reverse(Timer { time, argument, purpose, zero: 0, rank }));
+        self.timers.set(Timer::new(time, rank, purpose, argument));
+        self.next = self.next.min(Key::new(time, Class::Timer, rank));
+    }
+
+    /// The packet of an ingress port will have crossed at `time`. A port has one under way.
+    #[inline]
+    pub(crate) fn set_crossing(&mut self, time: u64, port: u16) {
+        let rank = self.ties.rank(port);
+        self.timers.set_crossing(port, rank, time);
         self.next = self.next.min(Key::new(time, Class::Timer, rank));
     }
 
     /// No timer is set for `purpose` any more.
     pub(crate) fn stop_timers(&mut self, purpose: Purpose) {
-        self.timers.retain(|Reverse(timer)| timer.purpose != purpose);
+        self.timers.stop(purpose);
         self.refresh();
     }
 
     /// Takes the timer announced in `next`, with its port.
     pub(crate) fn take_timer(&mut self) -> (Timer, u16) {
-        let Reverse(timer) = self.timers.pop().expect("a timer was announced");
+        let timer = self.timers.take(self.ties);
         self.refresh();
-        (timer, self.ties.port(timer.rank))
+        (timer, self.ties.port(timer.rank()))
     }
 
     /// Finds the next local event anew.
     #[inline]
     pub(crate) fn refresh(&mut self) {
-        let wake = match least(&self.wakes) {
-            NO_WAKE => Key::NEVER,
-            wake => Key::new(wake >> RANK_BITS, Class::Wake, (wake & ((1 << RANK_BITS) - 1)) as u16),
-        };
-        self.next = match self.timers.peek() {
-            Some(Reverse(timer)) => wake.min(Key::new(timer.time, Class::Timer, timer.rank)),
-            None => wake,
-        };
+        let (wake, timer) = (least(&self.wakes), self.timers.first());
+        // At one instant a wake goes before a timer.
+        if timer >> RANK_BITS < wake >> RANK_BITS {
+            self.next = Key::new(timer >> RANK_BITS, Class::Timer, (timer & RANKS) as u16);
+        } else if wake == NO_WAKE {
+            self.next = Key::NEVER;
+        } else {
+            self.next = Key::new(wake >> RANK_BITS, Class::Wake, (wake & RANKS) as u16);
+        }
     }
 
     /// The time of the earliest timer.
-    pub(crate) fn next_timer(&self) -> u64 {
-        self.timers.peek().map_or(u64::MAX, |Reverse(timer)| timer.time)
+    pub(crate) const fn next_timer(&self) -> u64 {
+        self.timers.first() >> RANK_BITS
     }
 
     /// Sets a wake (or none) without looking for the next event; [`Ports::refresh`] does that for all ports.
@@ -902,21 +847,5 @@ mod tests {
         }
         assert_eq!(least(&[]), NO_WAKE);
         assert_eq!(least(&[NO_WAKE; 9]), NO_WAKE);
-    }
-
-    #[test]
-    fn timers_are_ordered_by_time_then_rank_then_purpose_then_argument() {
-        let timer = |time, rank, purpose, argument| Timer { time, argument, purpose, zero: 0, rank };
-        let (low, high) = (Purpose::PauseExpiry, Purpose::Retry);
-        let ordered = [
-            timer(1, 1023, high, u32::MAX),
-            timer(2, 0, high, u32::MAX),
-            timer(2, 1, low, u32::MAX),
-            timer(2, 1, high, 0),
-            timer(2, 1, high, 1),
-        ];
-        assert!(ordered.is_sorted_by(|a, b| a < b));
-        assert!(ordered.iter().rev().is_sorted_by(|a, b| a > b));
-        assert_eq!(size_of::<Timer>(), 16);
     }
 }

@@ -4,7 +4,6 @@ use backwater_engine::Post;
 use super::{Cioq, NOWHERE};
 use crate::ctx::Ctx;
 use crate::link::egress::pick;
-use crate::link::ports::Purpose;
 use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
 
@@ -120,7 +119,7 @@ impl Cioq {
         input.out = out;
         chassis.ports.isolation_counts_mut().note_egress(taken);
         let end = cx.now + (from.min(to) * 100).div_ceil(self.limits.speedup_percent);
-        chassis.ports.set_timer(end, port, Purpose::Crossed, 0);
+        chassis.ports.set_crossing(end, port);
         self.left_line(chassis, &packet, cx);
     }
 

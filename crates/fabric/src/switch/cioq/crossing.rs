@@ -8,18 +8,38 @@ use crate::packet::Packet;
 use crate::switch::chassis::Chassis;
 
 impl Cioq {
-    /// Whether the first packet of an ingress queue could move to `out` now.
+    /// Whether nothing keeps packets from moving to `out` but lack of room.
     #[inline]
-    fn fits_at_egress(&self, chassis: &Chassis, at: usize, class: u8, out: u16) -> bool {
-        let limits = &self.limits;
-        let output = &self.outputs[usize::from(out)];
-        if limits.single && output.moving > 0 {
-            return false;
-        }
-        let size = u32::from(chassis.ports.pool().first(self.lines[at].fifo).size);
+    fn is_idle(&self, out: u16) -> bool {
+        !(self.limits.single && self.outputs[usize::from(out)].moving > 0)
+    }
+
+    /// Whether the region of `out`, and the part of a class in it, have room for so many bytes.
+    #[inline]
+    fn has_room(&self, chassis: &Chassis, class: u8, size: u32, out: u16) -> bool {
+        let (limits, output) = (&self.limits, &self.outputs[usize::from(out)]);
         let own =
             chassis.ports.queue(chassis.ports.at(out, class)).bytes() + output.coming[usize::from(class)];
         output.taken + size <= limits.egress && own + size <= limits.caps[usize::from(class)]
+    }
+
+    /// Whether the first packet of an ingress queue could move to `out` now.
+    #[inline]
+    fn fits_at_egress(&self, chassis: &Chassis, at: usize, class: u8, out: u16) -> bool {
+        let size = || u32::from(chassis.ports.pool().first(self.lines[at].fifo).size);
+        self.is_idle(out) && self.has_room(chassis, class, size(), out)
+    }
+
+    /// Whether a packet that has just come in can move to `out` at once, as if its ingress queue were not there: nothing waits before it,
+    /// and nobody upstream need be notified.
+    #[inline]
+    pub(crate) fn passes_by(&self, chassis: &Chassis, packet: &Packet, out: u16) -> bool {
+        let input = &self.inputs[usize::from(packet.port)];
+        !input.busy
+            && input.lined == 0
+            && self.is_calm(input)
+            && self.is_idle(out)
+            && self.has_room(chassis, packet.class, u32::from(packet.size), out)
     }
 
     /// The classes of an ingress port whose first packet could move now, only to `to` if that is a port.
@@ -74,8 +94,7 @@ impl Cioq {
     /// Whether packets wait for an egress port whose side of the crossbar is idle.
     #[inline]
     fn is_wanted(&self, out: u16) -> bool {
-        let output = &self.outputs[usize::from(out)];
-        output.wanted > 0 && !(self.limits.single && output.moving > 0)
+        self.outputs[usize::from(out)].wanted > 0 && self.is_idle(out)
     }
 
     /// The ingress port whose turn it is to move a packet to `out`, and the class of that.
@@ -104,7 +123,20 @@ impl Cioq {
         let out =
             self.lines[usize::from(port) * usize::from(cx.world.classes.count) + usize::from(class)].out;
         let packet = self.pop_at_ingress(chassis, port, class);
-        let size = u32::from(packet.size);
+        self.move_to(chassis, &packet, out, cx);
+        self.left_line(chassis, &packet, cx);
+    }
+
+    /// A packet begins to move to `out`.
+    #[inline]
+    pub(crate) fn move_to<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let (port, class, size) = (packet.port, packet.class, u32::from(packet.size));
         let [from, to] = [port, out].map(|port| chassis.ports.egress(port).wire_time(packet.size));
         let output = &mut self.outputs[usize::from(out)];
         output.coming[usize::from(class)] += size;
@@ -115,12 +147,11 @@ impl Cioq {
         let input = &mut self.inputs[usize::from(port)];
         input.busy = true;
         input.turn = class;
-        input.moving = packet;
+        input.moving = *packet;
         input.out = out;
         chassis.ports.isolation_counts_mut().note_egress(taken);
         let end = cx.now + (from.min(to) * 100).div_ceil(self.limits.speedup_percent);
         chassis.ports.set_crossing(end, port);
-        self.left_line(chassis, &packet, cx);
     }
 
     /// The packet of an ingress port has moved.

@@ -3,7 +3,7 @@ use backwater_control::CodePoint;
 use backwater_control::flow_control::{Decision, Strays};
 use backwater_engine::Post;
 
-use super::{Cioq, NOWHERE};
+use super::{Cioq, Input, NOWHERE};
 use crate::ctx::Ctx;
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
@@ -57,6 +57,9 @@ impl Cioq {
         }
         chassis.memory.occupy(packet.size);
         chassis.memory.charge(chassis.ports.at(port, class), packet.size);
+        if slot.is_none() && self.passes_by(chassis, &stored, out) {
+            return self.move_to(chassis, &stored, out, cx);
+        }
         self.line_up_at_ingress(chassis, &stored, out);
         if let (Some(slot), Some(flows)) = (slot, &mut self.isolation)
             && flows.stands_at_ingress(chassis, &stored, packet.class, slot, cx)
@@ -108,10 +111,15 @@ impl Cioq {
         port: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        let input = &self.inputs[usize::from(port)];
-        if input.paused != 0 || u64::from(input.held) >= self.limits.calm {
+        if !self.is_calm(&self.inputs[usize::from(port)]) {
             self.weigh_upstream(chassis, port, cx);
         }
+    }
+
+    /// Whether an ingress port has paused nobody, and holds too little for that.
+    #[inline]
+    pub(crate) const fn is_calm(&self, input: &Input) -> bool {
+        input.paused == 0 && (input.held as u64) < self.limits.calm
     }
 
     /// The same of a port that holds enough for that, or has paused some.

@@ -12,7 +12,7 @@
 //! The way of a packet:
 //!
 //! 1. `ingress.rs`: the packet stands in the queue of its class at the ingress port. PFC counts bytes of that queue and of the port:
-//!    at the stop of the queue it pauses the class, at the stop of the port every class.
+//!    at the stop of the queue it pauses the class, at the stop of the port every class. A packet that can move at once passes by the queue.
 //! 2. `crossing.rs`: the first packet of a queue moves to the egress region faster than links are (speedup), if that region and the
 //!    part of its class have room. Until then it holds up all behind it. Its place at the ingress is free when it has moved.
 //! 3. `egress.rs`: detectors judge the packet as it joins the egress queue or as it leaves it. The arbiter chooses a class by weights.

@@ -179,6 +179,14 @@ def test_a_ring_of_packed_ranks_leaves_its_rail_at_every_hop(keys: str, kept: bo
         assert placement.leaving(meta["scenario"], meta["network"]) == ["train"]
 
 
+def test_a_run_of_an_older_version_is_judged_though_it_does_not_tell_which_switches_are_in_servers() -> None:
+    scenario = Scenario(RAILS, "rails.toml", Path())
+    network = json.loads(scenario.read(()).topology())["network"]
+    older = {name: value for name, value in network.items() if name != "scale_up"}
+    found = [practice.of(scenario.resolve(()), {"network": one}) for one in (network, older)]
+    assert found[0] == found[1] != []
+
+
 def test_a_job_whose_groups_are_servers_is_not_told_to_place_its_ranks_along_rails() -> None:
     # Ranks of a group would then be in several servers: another job.
     text = RAILS.replace('size = "1MB"', 'size = "1MB"\ngroup = 4')

@@ -74,7 +74,7 @@ class _Looked:
         """The ports of each switch by node, and those of hosts: without what is within servers."""
         network = self.facts["network"]
         is_host = [role == "host" for role in network["nodes"]["role"]]
-        within = set(network["scale_up"])
+        within = set(network.get("scale_up", ()))  # results of older versions do not tell
         ports: dict[int, list[_Link]] = {
             node: [] for node, host in enumerate(is_host) if not host and node not in within
         }

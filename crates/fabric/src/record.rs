@@ -218,6 +218,8 @@ pub struct FlowRecord {
     pub group: u16,
     /// Source host (node index).
     pub src: u32,
+    /// The port by which its source sends it; of a flow that moved, the last one.
+    pub src_port: u16,
     /// Destination host (node index).
     pub dst: u32,
     /// Priority.

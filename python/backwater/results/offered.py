@@ -40,10 +40,12 @@ def loads(results: Results) -> dict[str, Load]:
 
 
 def host_rates(results: Results) -> dict[int, int]:
-    """The rate of each host's link by the number of the host, in bit/s; of runs that do not tell, nothing."""
-    hosts = measures.hosts(results)
-    ports = results.ports.filter(pl.col("node_index").is_in(hosts)).sort("node_index", "port_index")
-    return dict(ports.group_by("node_index").agg(pl.col("rate_bps").first()).collect().iter_rows()) if hosts else {}
+    """What the links of each host out of its server carry together, in bit/s; of runs that do not tell, nothing."""
+    hosts, within = measures.hosts(results), measures.scale_up(results)
+    ports = results.ports.filter(pl.col("node_index").is_in(hosts)).unique(["node_index", "port_index"])
+    if within:
+        ports = ports.filter(~pl.col("peer").cast(pl.String).is_in(within))
+    return dict(ports.group_by("node_index").agg(pl.col("rate_bps").sum()).collect().iter_rows()) if hosts else {}
 
 
 def _of(results: Results, entry: Mapping[str, Any], rates: Mapping[int, int]) -> Load | None:

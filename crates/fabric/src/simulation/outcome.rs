@@ -35,6 +35,7 @@ struct Came {
 /// What the source of a flow knows of it.
 #[derive(BorshSerialize, BorshDeserialize)]
 struct Sent {
+    port: u16,
     start: Time,
     acked: Time,
     cnps_ce: u64,
@@ -122,6 +123,7 @@ impl Simulation {
         let sender = source.sender(slot);
         let (cnps, losses) = (sender.cnps(), sender.losses());
         Sent {
+            port: source.port_of_sender(slot),
             start: source.start_of(slot, &self.world),
             acked: Time::from_ps(sender.acked_at()),
             cnps_ce: cnps.0.into(),
@@ -157,6 +159,7 @@ impl Simulation {
             flow: index,
             group: flow.group,
             src: self.network.hosts()[flow.src as usize],
+            src_port: sent.port,
             dst: self.network.hosts()[flow.dst as usize],
             priority: flow.priority,
             size: if came.finish == Time::MAX { flow.size } else { came.received },

@@ -65,6 +65,12 @@ impl Table for FlowRecord {
         column("dst", "name", "Receiving host.", Take::Node(|r| r.dst)),
         column("src_index", "index", "Node index of the sending host.", Take::U32(|r| r.src)),
         column("dst_index", "index", "Node index of the receiving host.", Take::U32(|r| r.dst)),
+        column(
+            "src_port_index",
+            "index",
+            "Number of the port by which the host sends it; of a flow that moved to another port, the last one.",
+            Take::U16(|r| r.src_port),
+        ),
         priority(|r| r.priority),
         column(
             "connection",

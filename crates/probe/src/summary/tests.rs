@@ -13,6 +13,7 @@ fn flow(group: u16, start_us: u64, finish: Time, received: u64) -> FlowRecord {
         flow: 0,
         group,
         src: 0,
+        src_port: 0,
         dst: 1,
         priority: 3,
         size: Bytes::new(received),

@@ -29,6 +29,7 @@ pub(crate) fn flow() -> FlowRecord {
         flow: 1,
         group: 1,
         src: 0,
+        src_port: 0,
         dst: 1,
         priority: 3,
         size: Bytes::new(10_000),

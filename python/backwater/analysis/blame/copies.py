@@ -81,7 +81,8 @@ def find(results: Results, parts: Sequence[str]) -> Copies:
 
 def _flows(results: Results, parts: Sequence[str]) -> pl.DataFrame:
     """Finished flows of queue pairs that sent packets again: `waited_ps` of the last one, between two instants."""
-    columns = ["flow", "traffic", "src_index", "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps", "ideal_wait_ps"]
+    source = {"src_index": "node_index", "src_port_index": "port_index"}
+    columns = ["flow", "traffic", *source, "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps", "ideal_wait_ps"]
     known = read(results, "flows", [*columns, "resent_packets", *parts])
     known = known.filter(
         (pl.col("resent_packets") > 0)
@@ -89,8 +90,8 @@ def _flows(results: Results, parts: Sequence[str]) -> pl.DataFrame:
         & pl.col("ideal_fct_ps").is_not_null()
         & ~pl.col("traffic").is_in(puts.entries(results))
     )
-    rates = read(results, "ports", ["node_index", "rate_bps"]).group_by("node_index").agg(pl.col("rate_bps").min())
-    known = known.join(rates, left_on="src_index", right_on="node_index", how="left", maintain_order="left")
+    rates = read(results, "ports", [*source.values(), "rate_bps"]).unique()
+    known = known.join(rates, left_on=[*source], right_on=[*source.values()], how="left", maintain_order="left")
     packet: dict[str, Any] = results.meta["scenario"]["packet"]
     payload, header = (quantities.parse_size(str(packet[key]).replace(" ", "")) for key in ("payload", "header"))
     wire = (payload + header) * 8e12 / pl.col("rate_bps")

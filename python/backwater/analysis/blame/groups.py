@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backwater.analysis.blame import losses
-from backwater.analysis.blame.tables import latest, read
+from backwater.analysis.blame.tables import latest, queue_of, read
 from backwater.common.late import pl
 from backwater.results import measures
 from backwater.scenario import senders
@@ -84,8 +84,10 @@ def _held(blame: Blame) -> pl.DataFrame:
     on_the_way = blame.waits.filter("last").select(
         "flow", "queue", "end_ps", ps=pl.col("gate_ps") + pl.col("backlog_ps")
     )
-    known = read(blame.results, "flows", ["flow", "src_index", "priority", "nic_held_ps", "finish_ps"])
-    at_host = pl.col("src_index") * 65_536 * 8 + pl.col("priority")
+    known = read(
+        blame.results, "flows", ["flow", "src_index", "src_port_index", "priority", "nic_held_ps", "finish_ps"]
+    )
+    at_host = queue_of("src_index", "src_port_index")
     source = known.select("flow", queue=at_host, end_ps="finish_ps", ps="nic_held_ps").drop_nulls("end_ps")
     waits = pl.concat([on_the_way, source]).filter(pl.col("ps") > 0)
     found = latest(waits, blame.gates.off.select("queue", "off", "off_ps"), "end_ps", "off_ps")

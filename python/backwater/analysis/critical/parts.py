@@ -94,7 +94,8 @@ class Parts:
         self._results = results
         messages = path.graph.messages[path.rows]
         self._flows = messages["flow"].unique().to_list()
-        columns = ["flow", *losses.SOURCE, *losses.END, "ideal_wait_ps", "acked_ps", "src_index", "priority"]
+        place = ("src_index", "src_port_index", "priority")
+        columns = ["flow", *losses.SOURCE, *losses.END, "ideal_wait_ps", "acked_ps", *place]
         columns.append("resent_packets")
         known = read(results, "flows", columns).filter(pl.col("flow").is_in(self._flows))
         self._known = {row["flow"]: row for row in known.to_dicts()}
@@ -219,7 +220,7 @@ class Parts:
         return there.row(0, named=True) if there.height else None
 
     def _source(self, message: dict[str, Any], flow: dict[str, Any]) -> Iterator[Piece]:
-        queue = flow["src_index"] * 65_536 * 8 + flow["priority"]
+        queue = (flow["src_index"] * 65_536 + flow["src_port_index"]) * 8 + flow["priority"]
         for column, how in _AT_SOURCE.items():
             cause = (column, message, queue, (message["start_ps"], message["time_ps"]))
             yield Piece(message["src"], how, flow[column], cause)

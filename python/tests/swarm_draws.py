@@ -415,6 +415,26 @@ def _samples(made: Draw, _: Random) -> None:
     made.scenario["probe"] = {"sample": "5us", "delivered": True}
 
 
+def _several_ports(made: Draw, rng: Random) -> bool | None:
+    """Hosts with one to four links at two switches, some of them parallel."""
+    host, topology = made.scenario.get("host", {}), made.scenario["topology"]
+    puts = any(entry.get("transport") == "put" for entry in made.scenario["traffic"])
+    if "drain" in host or "throttle" in host or puts or topology["kind"] in ("dragonfly", "torus"):
+        return False  # These are for hosts with one port.
+    links = {key: topology[key] for key in ("rate", "delay")}
+    names = [f"h{number}" for number in range(made.hosts)]
+    ends = [(name, rng.choice("st")) for name in names for _ in range(rng.randint(1, 4))]
+    made.scenario["topology"] = {
+        "kind": "edges",
+        "hosts": names,
+        "switches": ["s", "t"],
+        "parallel-links": True,
+        "links": [{"a": a, "b": b, **links} for a, b in [*ends, ("s", "t")]],
+    }
+    made.scenario["host"] = {**host, "nic": {"port": rng.choice(["hash", "plane", "rail"])}}
+    return None
+
+
 _ANY = "pfc credits hpc lossy lossless-put isolation"
 _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] = {
     "incast": (0.5, _ANY, _incast),
@@ -443,5 +463,6 @@ _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] =
     "tight": (0.4, "pfc lossless-put", _tight),
     "samples": (0.4, _ANY, _samples),
     "job": (0.25, "pfc credits hpc isolation", _job),
+    "several-ports": (0.25, "pfc credits hpc", _several_ports),
 }
 _TRAFFIC = list(_FEATURES)[: list(_FEATURES).index("slow-host")]

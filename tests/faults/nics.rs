@@ -113,3 +113,53 @@ fn what_is_made_for_hosts_with_one_port_is_refused_with_the_host() {
     );
     refused("[[fault]]\nkind = \"host-stop\"\nhost = \"h2\"\nat = \"1us\"\n", "and host h2");
 }
+
+/// Hosts with two ports in each of two planes: ports 0 and 1 at a and b, ports 2 and 3 at c and d.
+const TWO_HOMES: &str = r#"
+profile = "ideal"
+run = { until = "2ms" }
+transport = { reliability = "selective-repeat" }
+host = { nic = { port = "plane" } }
+[topology]
+kind = "edges"
+hosts = ["h0", "h1"]
+switches = ["a", "b", "c", "d"]
+links = [
+  { a = "h0", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h0", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "h0", b = "c", rate = "100Gbps", delay = "1us" }, { a = "h0", b = "d", rate = "100Gbps", delay = "1us" },
+  { a = "h1", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h1", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "h1", b = "c", rate = "100Gbps", delay = "1us" }, { a = "h1", b = "d", rate = "100Gbps", delay = "1us" },
+  { a = "a", b = "b", rate = "400Gbps", delay = "1us" }, { a = "c", b = "d", rate = "400Gbps", delay = "1us" },
+]
+[switch]
+flow-control = "none"
+overflow = "drop"
+[[traffic]]
+name = "x"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+"#;
+
+#[test]
+fn a_flow_stays_in_its_plane_while_a_port_of_it_is_up() {
+    let sent = |more: &str| {
+        let outcome =
+            try_run(spec(TWO_HOMES, more), KINDS[0], None).unwrap_or_else(|broken| panic!("{broken}"));
+        assert_eq!(outcome.flows[0].received.get(), 1_000_000);
+        [0, 1, 2, 3].map(|port| outcome.port((0, port), 3).bytes.get() > 0)
+    };
+    let at = |port: usize| [0, 1, 2, 3].map(|other| other == port);
+    let home = (0..4).find(|port| sent("") == at(*port)).expect("one port");
+    let switches = ["a", "b", "c", "d"];
+    let mut used = at(home);
+    used[home ^ 1] = true;
+    assert_eq!(sent(&down("h0", switches[home], "")), used, "the other port of the plane");
+    // Both ports of the plane: the flow leaves it.
+    let both = [home, home ^ 1].map(|port| down("h0", switches[port], ""));
+    let left = sent(&both.concat());
+    let other = 2 - 2 * (home / 2);
+    assert!(left[other] || left[other + 1], "{left:?}");
+    assert!(!left[home ^ 1], "{left:?}");
+}

@@ -1,9 +1,10 @@
 //! Hosts with several ports. 1000 B take 80 ns at 100 Gbps and 800 ns at 10 Gbps; links take 1 us.
-use backwater_fabric::AckSpec;
+use backwater_fabric::{AckSpec, PortRule, Spec};
 use backwater_topology::{Builder, Network, Routes, Routing};
 use backwater_traffic::Pacing;
+use backwater_traffic::program::Costs;
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{fixed, flow, host, ideal, per_port, run};
+use scene::{fixed, flow, host, ideal, messages, per_port, recv, run, send};
 
 const DELAY: Span = Span::from_us(1);
 
@@ -15,12 +16,12 @@ fn gbps(rate: u64) -> Rate {
 fn two_switches() -> Network {
     let mut net = Builder::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
-    let [s, t] = ["s", "t"].map(|name| net.switch(name));
-    net.link(a, s, gbps(100), DELAY);
-    net.link(a, t, gbps(100), DELAY);
-    net.link(b, s, gbps(10), DELAY);
-    net.link(c, t, gbps(100), DELAY);
-    net.link(s, t, gbps(100), DELAY);
+    let switches = ["s", "t"].map(|name| net.switch(name));
+    net.link(a, switches[0], gbps(100), DELAY);
+    net.link(a, switches[1], gbps(100), DELAY);
+    net.link(b, switches[0], gbps(10), DELAY);
+    net.link(c, switches[1], gbps(100), DELAY);
+    net.link(switches[0], switches[1], gbps(100), DELAY);
     net.build().unwrap()
 }
 
@@ -105,12 +106,12 @@ fn an_answer_does_not_leave_where_there_is_no_way_back() {
     // The port of b at t leads to a, too, but by a longer way: data comes by s alone, and so do answers.
     let mut net = Builder::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
-    let [s, t] = ["s", "t"].map(|name| net.switch(name));
-    net.link(b, t, gbps(100), DELAY);
-    net.link(b, s, gbps(100), DELAY);
-    net.link(a, s, gbps(100), DELAY);
-    net.link(c, t, gbps(100), DELAY);
-    net.link(s, t, gbps(100), DELAY);
+    let switches = ["s", "t"].map(|name| net.switch(name));
+    net.link(b, switches[1], gbps(100), DELAY);
+    net.link(b, switches[0], gbps(100), DELAY);
+    net.link(a, switches[0], gbps(100), DELAY);
+    net.link(c, switches[1], gbps(100), DELAY);
+    net.link(switches[0], switches[1], gbps(100), DELAY);
     let net = net.build().unwrap();
     let routes = Routes::new(&net, Routing::Ecmp).unwrap();
     assert_eq!(routes.next_ports(net.find("b").unwrap(), host(&net, "a")), [1]);
@@ -118,4 +119,54 @@ fn an_answer_does_not_leave_where_there_is_no_way_back() {
     spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
     let outcome = run(spec);
     assert_eq!([0, 1].map(|port| outcome.port((1, port), 3).packets), [0, 5]);
+}
+
+/// Hosts a and b with a port at each of as many switches, which nothing else joins, and a rank for each port. Rank `r` of a sends so many
+/// bytes to the rank of b that is `to(r)`-th there.
+fn rails(rates: &[u64], to: impl Fn(u32) -> u32, bytes: impl Fn(u32) -> u64) -> Spec {
+    let mut net = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| net.host(name));
+    for (number, rate) in rates.iter().enumerate() {
+        let rail = net.switch(format!("rail{number}"));
+        net.link(a, rail, gbps(*rate), DELAY);
+        net.link(b, rail, gbps(*rate), DELAY);
+    }
+    let ranks = 0..rates.len() as u32;
+    let sends = ranks.clone().map(|rank| (0, send(ranks.end + to(rank), bytes(rank), 0).to_vec()));
+    let from = |rank: u32| ranks.clone().find(|other| to(*other) == rank).unwrap();
+    let receives = ranks.clone().map(|rank| (1, recv(from(rank), 1 << 30, 0).to_vec()));
+    let costs = Costs {
+        send: Span::ZERO,
+        receive: Span::ZERO,
+        eager: Bytes::new(1 << 30),
+        control: Bytes::new(16),
+        local: Span::ZERO,
+    };
+    let mut spec = messages(net.build().unwrap(), &sends.chain(receives).collect::<Vec<_>>(), costs);
+    spec.nic.port = PortRule::Rail;
+    spec
+}
+
+#[test]
+fn what_goes_to_a_rank_leaves_by_its_rail() {
+    let outcome = run(rails(&[10, 25, 40, 100], |rank| (rank + 1) % 4, |rank| 3000 * (u64::from(rank) + 1)));
+    // Packets of up to 2048 B with headers of 32 B, from the rank before it.
+    let expected = [12_000_u64, 3000, 6000, 9000].map(|bytes| bytes + 32 * bytes.div_ceil(2048));
+    assert_eq!([0, 1, 2, 3].map(|port| outcome.port((0, port), 3).bytes.get()), expected);
+}
+
+#[test]
+fn hosts_with_1_to_16_ports_of_unlike_rates_fill_all_of_them_at_once() {
+    let all = [10, 25, 40, 50, 100, 200, 400, 800, 10, 25, 40, 50, 100, 200, 400, 800];
+    for ports in 1..=16 {
+        let rates = &all[..ports];
+        let outcome = run(rails(rates, |rank| rank, |_| 100 * 2048));
+        // A rank of b has its message when its 100 packets have passed the first link, and the last of them the second one.
+        let finish = outcome.simulation.ranks();
+        for (rank, rate) in rates.iter().enumerate() {
+            let packet = gbps(*rate).serialize(Bytes::new(2048 + 32));
+            let expected = Time::ZERO + packet * 101 + DELAY * 2;
+            assert_eq!(finish[ports + rank].finish, Some(expected), "{ports} ports, rank {rank}");
+        }
+    }
 }

@@ -108,6 +108,8 @@ pub struct PacketSpec {
 pub struct NicSpec {
     /// Which queue pair sends next.
     pub scheduler: NicScheduler,
+    /// By which port a queue pair of a host with several sends.
+    pub port: PortRule,
     /// Whether a PAUSE of their priority does not hold ACKs that wait at the NIC. Without credits only.
     pub acks_ignore_pause: bool,
     /// What its queue pairs and its receiver take their time for, if for anything.
@@ -138,6 +140,21 @@ pub enum NicScheduler {
     RoundRobin,
     /// The one that has been due for longest; of those the one of the highest priority, then the one with the lowest number.
     LongestDue,
+}
+
+/// By which of the ports on shortest ways to its destination a queue pair of a host with several sends. When the link of that port is down
+/// it sends by another, and by that one again when it is up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortRule {
+    /// The one that its flow's hash chooses, as at a switch with [`Balancing::Ecmp`]. If its link is down, one of all others by the same
+    /// hash.
+    #[default]
+    Hash,
+    /// The one of the rail of the rank that receives: of n ports number r mod n, where that rank is number r at its host. So does NCCL with
+    /// PXN: the NIC that is at the same rail as that of the receiving GPU sends. Flows that are not of ranks go by [`PortRule::Hash`].
+    Rail,
+    /// As [`PortRule::Hash`]; but if its link is down, another port of the same plane if there is one: a flow leaves its plane last.
+    Plane,
 }
 
 /// How the two ends of a flow work together.

@@ -16,11 +16,12 @@ use crate::observe::recovery::Repeated;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
-    Arbiter, Balancing, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, Queueing,
+    Arbiter, Balancing, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
     ReliableSpec, Spec, SwitchSpec, Switching,
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
+use crate::switch::forwarding::ecmp::{PathKey, rails};
 use crate::switch::lanes::{self, Lanes};
 use crate::transport::put::streams::Streams;
 use crate::transport::roce::window;
@@ -172,6 +173,10 @@ pub(crate) struct World {
     pub(crate) repeated: Repeated,
     /// The number that each flow's path is chosen by; empty: its own.
     pub(crate) path_keys: Arc<[u32]>,
+    /// By flow the rail of the rank that receives; empty unless hosts with several ports go by it.
+    rails: Arc<[u32]>,
+    /// [`Network::planes`]; empty unless hosts with several ports stay in theirs.
+    pub(crate) planes: Arc<[u32]>,
     /// [`crate::SwitchSpec::hashes`], by path key.
     pub(crate) hashes: Arc<[[u32; 2]]>,
     pub(crate) marks: bool,
@@ -328,6 +333,12 @@ impl World {
             lanes: Lanes::new(change, spec.routes.lanes(), &classes),
             detectors: crate::switch::marking::each_once(&spec.switch.detectors),
             path_keys: path_keys(&firsts, &spec.numbers),
+            rails: rails(spec),
+            planes: if spec.nic.port == PortRule::Plane {
+                spec.network.planes().into()
+            } else {
+                Arc::default()
+            },
             bases: bases(spec, &firsts, &flows),
             firsts,
             hashes: spec.switch.hashes.clone(),
@@ -440,6 +451,11 @@ impl World {
     /// The number that a flow's path is chosen by: its connection is one flow to the switches.
     pub(crate) fn path_key(&self, flow: u32) -> u32 {
         self.path_keys.get(flow as usize).copied().unwrap_or(flow)
+    }
+
+    /// What a flow's way is chosen by.
+    pub(crate) fn key_of(&self, flow: u32) -> PathKey {
+        PathKey::new(flow, self.path_key(flow), &self.rails)
     }
 
     /// Whether flows share queue pairs.

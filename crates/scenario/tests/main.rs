@@ -15,6 +15,7 @@ mod lossy;
 mod messages;
 mod moved;
 mod multistage;
+mod nics;
 mod overrides;
 mod presets;
 mod profiles;

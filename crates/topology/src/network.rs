@@ -258,6 +258,22 @@ impl Network {
         ports.into_iter().filter(within).collect()
     }
 
+    /// The planes that switches are in: by node the first switch that it is joined to by links between switches. Hosts join nothing; each
+    /// stands for itself.
+    pub fn planes(&self) -> Vec<u32> {
+        const NONE: u32 = u32::MAX;
+        let mut planes = vec![NONE; self.nodes.len()];
+        for first in 0..self.nodes.len() as u32 {
+            let mut found = if planes[first as usize] == NONE { vec![first] } else { Vec::new() };
+            while let Some(node) = found.pop() {
+                planes[node as usize] = first;
+                let peers = self.ports(node).iter().map(|port| port.peer).filter(|_| self.is_switch(node));
+                found.extend(peers.filter(|peer| self.is_switch(*peer) && planes[*peer as usize] == NONE));
+            }
+        }
+        planes
+    }
+
     /// The first host (host index) with several ports.
     pub fn with_several_ports(&self) -> Option<u32> {
         (0..self.hosts.len() as u32).find(|host| self.nics(*host).len() > 1)

@@ -16,7 +16,7 @@ use crate::link::bursts::Bursts;
 use crate::link::egress::Egress;
 use crate::link::ports::{NIC, Ports, Purpose};
 use crate::nic::isolation::Notified;
-use crate::nic::nics::{Nics, port_by_hash};
+use crate::nic::nics::{Nics, port_by_rule};
 use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
@@ -242,7 +242,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         let port_of = |flow: u32| {
             let ports =
                 if SEVERAL { world.routes.next_ports(node, world.flows[flow as usize].dst) } else { &[] };
-            port_by_hash(node, ports, flow, false, world).unwrap_or(NIC)
+            port_by_rule(node, ports, flow, false, world).unwrap_or(NIC)
         };
         let line = ports.egress(NIC).rate();
         let line_of = |flow| ports.egress(port_of(flow)).rate();

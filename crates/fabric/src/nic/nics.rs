@@ -1,9 +1,8 @@
 //! Hosts with several ports: which of them an event is about, which queue pair sends by which, and what changes that.
 //!
 //! Each port has a pacing queue, gates and a wake of its own: a PAUSE of one leaves the others sending. A queue pair sends by one port,
-//! which the hash of its flow chooses among those on shortest ways to its destination, as a switch chooses. When the link of that port
-//! goes down, the same hash chooses among the others; when it comes up again, among all. Answers leave by the port at which the data
-//! came, if it is on a shortest way back.
+//! of those on shortest ways to its destination, as [`crate::PortRule`] says. When the link of that port goes down, it moves to another one; when
+//! it comes up again, back. Answers leave by the port at which the data came, if it is on a shortest way back.
 //!
 //! Hosts with one port are another type of the same code, in which [`Host::nic`] is a constant.
 use std::collections::BTreeMap;
@@ -42,11 +41,10 @@ impl Nics {
     }
 }
 
-/// The port, of these, by which the packets of a flow leave a node, or what goes `back`.
-pub(crate) fn port_by_hash(node: u32, ports: &[u16], flow: u32, back: bool, world: &World) -> Option<u16> {
-    let key = world.path_key(flow);
-    let choose = || ports[way(ports.len(), key, back, salt(world.seed, node), &world.hashes)];
-    (!ports.is_empty()).then(choose)
+/// The port, of these, by which the packets of a flow leave a host, or what goes `back`, if all links are up.
+pub(crate) fn port_by_rule(node: u32, ports: &[u16], flow: u32, back: bool, world: &World) -> Option<u16> {
+    let choose = |ways| world.key_of(flow).way(ways, back, true, salt(world.seed, node), &world.hashes);
+    (!ports.is_empty()).then(|| ports[choose(ports.len())])
 }
 
 impl<const SEVERAL: bool> Host<SEVERAL> {
@@ -151,13 +149,19 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     /// The port by which packets of a flow leave for a host, or what goes `back`: one whose link is up, if there is one.
     fn choose(&self, flow: u32, dst: u32, back: bool, world: &World) -> u16 {
         let (node, ports) = (self.ports.node(), self.ways(dst, world));
-        let up = || ports.iter().copied().filter(|port| self.is_up(*port));
-        let count = up().count();
-        if count == 0 || count == ports.len() {
-            return port_by_hash(node, ports, flow, back, world).unwrap_or(NIC);
+        let first = port_by_rule(node, ports, flow, back, world).unwrap_or(NIC);
+        if self.is_up(first) {
+            return first;
         }
-        let number = way(count, world.path_key(flow), back, salt(world.seed, node), &world.hashes);
-        up().nth(number).unwrap_or(NIC)
+        let other = |fits: &dyn Fn(u16) -> bool| {
+            let others = || ports.iter().copied().filter(|port| self.is_up(*port) && fits(*port));
+            let count = others().count().max(1);
+            let salt = salt(world.seed, node);
+            others().nth(way(count, world.path_key(flow), back, salt, &world.hashes))
+        };
+        let plane = |port| self.ports.peer(port).and_then(|peer| world.planes.get(peer as usize));
+        let in_plane = plane(first).and_then(|own| other(&|port| plane(port) == Some(own)));
+        in_plane.or_else(|| other(&|_| true)).unwrap_or(first)
     }
 
     /// The port by which the queue pair of a flow is to send.

@@ -5,7 +5,7 @@ use backwater_topology::Network;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 
-use crate::switch::forwarding::ecmp::way;
+use crate::switch::forwarding::ecmp::PathKey;
 use crate::switch::salt;
 use crate::world::World;
 
@@ -53,7 +53,7 @@ impl Stage {
 pub(crate) struct Ways<'a> {
     network: &'a Network,
     world: &'a World,
-    known: BTreeMap<u32, Vec<Stage>>,
+    known: BTreeMap<PathKey, Vec<Stage>>,
 }
 
 impl<'a> Ways<'a> {
@@ -66,8 +66,8 @@ impl<'a> Ways<'a> {
         if flow.known_size().is_none() {
             return Ideal::default();
         }
-        let key = self.world.path_key(index);
-        if key == index && !self.world.has_connections() {
+        let key = self.world.key_of(index);
+        if key.is_of(index) && !self.world.has_connections() {
             return alone(flow, &stages(key, flow, self.network, self.world), self.world);
         }
         let (network, world) = (self.network, self.world);
@@ -84,7 +84,7 @@ impl<'a> Ways<'a> {
     /// What a frame of `size` needs alone on its way back to the source of flow number `index`.
     pub(crate) fn back(&self, index: u32, flow: &Flow, size: Bytes) -> Span {
         let ends = (flow.dst, flow.src);
-        let way = way_of(self.world.path_key(index), ends, true, self.network, self.world);
+        let way = way_of(self.world.key_of(index), ends, true, self.network, self.world);
         let (last, before) = way.split_last().expect("a way has a link");
         let passes: u64 = before.iter().map(|stage| stage.passes(size.get())).sum();
         Span::from_ps(passes + last.time(size.get()) + last.delay)
@@ -92,13 +92,14 @@ impl<'a> Ways<'a> {
 }
 
 /// The stages of the way of the flow that has path key `key`, the source's link first.
-fn stages(key: u32, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
+fn stages(key: PathKey, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
     way_of(key, (flow.src, flow.dst), false, network, world)
 }
 
 /// The same of what goes from one host to another for the flow that has path key `key`.
-fn way_of(key: u32, ends: (u32, u32), back: bool, network: &Network, world: &World) -> Vec<Stage> {
-    let of = |node, ways| way(ways, key, back, salt(world.seed, node), &world.hashes);
+fn way_of(key: PathKey, ends: (u32, u32), back: bool, network: &Network, world: &World) -> Vec<Stage> {
+    let source = network.hosts()[ends.0 as usize];
+    let of = |node, ways| key.way(ways, back, node == source, salt(world.seed, node), &world.hashes);
     let mut way: Vec<Stage> = Vec::new();
     for (node, port) in world.routes.path_by(network, ends.0, ends.1, of) {
         let link = &network.ports(node)[usize::from(port)];

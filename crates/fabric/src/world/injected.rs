@@ -5,7 +5,7 @@ use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::Time;
 
-use crate::switch::forwarding::ecmp::{five_tuples, links_by};
+use crate::switch::forwarding::ecmp::{five_tuples, links};
 use crate::transport::roce::window::hops_on;
 use crate::world::{World, packets};
 
@@ -50,7 +50,7 @@ impl World {
         if self.pairs.iter().any(|pair| pair.reaction.has_window()) {
             let ways = (network, &self.routes);
             let hops = |(index, flow): (u32, &Flow)| {
-                hops_on(&links_by(ways, self.seed, &self.hashes, self.path_key(index), flow))
+                hops_on(&links(ways, self.seed, &self.hashes, self.key_of(index), flow))
             };
             let hops: Vec<u8> = (first..).zip(flows).map(hops).collect();
             self.hops.extend(hops);

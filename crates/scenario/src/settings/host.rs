@@ -74,6 +74,21 @@ pub enum NicScheduler {
     LongestDue,
 }
 
+/// By which port a queue pair of a host with several sends, of those on shortest ways to its destination. When the link of that port is down,
+/// it sends by another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicPort {
+    /// By the one that a hash of its flow chooses, as a switch does. If its link is down, by one of all the others.
+    Hash,
+    /// By the one at the rail of the receiving rank: of n ports by number r modulo n, where that rank is number r at its host. So sends NCCL
+    /// with PXN, from the NIC at the rail of the receiving GPU (NCCL 2.12 and later, `NCCL_PXN_DISABLE` and `NCCL_CROSS_NIC` in its list of
+    /// environment variables). What is not sent to a rank goes by `hash`.
+    Rail,
+    /// As `hash`; but if its link is down, by another port of the same plane while there is one.
+    Plane,
+}
+
 /// What holds ACKs of queue pairs at the NIC that sends them. They go before data in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -100,6 +115,9 @@ pub struct Nic {
     /// Which queue pair sends next. All profiles: round-robin, as NICs do (HPCC simulator, commit 9f4be2a, `qbb-net-device.cc`; ns3-rdma,
     /// on which the TCD authors' release is built, `DoDequeueQCN` in `broadcom-egress-queue.cc`; the other published systems do not say).
     pub scheduler: NicScheduler,
+    /// By which port a queue pair of a host with several sends. All profiles: hash, as a bond of ports does (IEEE 802.1AX: a flow stays on
+    /// one link).
+    pub port: NicPort,
     /// What holds the ACKs of queue pairs there. hpcc-ns3, conweave-ns3: unpaused (`ACK_HIGH_PRIO 1` of the HPCC simulator's `run.py` for
     /// DCQCN, which
     /// acts on hosts alone); the other profiles: priority. In effect with switch.flow-control = pfc.

@@ -54,7 +54,7 @@ pub(crate) use defaults::{everybody, six_hundred_ns, ten_us};
 
 pub use fault::{Fault, FaultHandling, Instants, OnStorm, PfcWatchdog};
 pub use gpcnet::Gpcnet;
-pub use host::{Host, HostPfc, Nic, NicAcks, NicScheduler, Pattern, Transport};
+pub use host::{Host, HostPfc, Nic, NicAcks, NicPort, NicScheduler, Pattern, Transport};
 pub use job::{Drawn, Job, JobPlacement, JobStep, PlacedBy, Straggler};
 pub use line_rate::LineRate;
 pub use packet::{Ack, Packet};

@@ -3,7 +3,7 @@ mod pause;
 mod trace;
 
 use backwater_codes::Code;
-use backwater_fabric::{DrainSpec, EndpointSpec, NicCosts, NicScheduler, NicSpec};
+use backwater_fabric::{DrainSpec, EndpointSpec, NicCosts, NicScheduler, NicSpec, PortRule};
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
@@ -26,6 +26,11 @@ pub(super) fn nic(settings: &Settings) -> NicSpec {
         scheduler: match settings.host.nic.scheduler {
             settings::NicScheduler::RoundRobin => NicScheduler::RoundRobin,
             settings::NicScheduler::LongestDue => NicScheduler::LongestDue,
+        },
+        port: match settings.host.nic.port {
+            settings::NicPort::Hash => PortRule::Hash,
+            settings::NicPort::Rail => PortRule::Rail,
+            settings::NicPort::Plane => PortRule::Plane,
         },
         acks_ignore_pause: settings.host.nic.acks == NicAcks::Unpaused
             && settings.switch.flow_control == FlowControl::Pfc,

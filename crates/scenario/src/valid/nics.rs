@@ -1,13 +1,35 @@
 //! What hosts with several ports cannot have: what is made for the one port of a NIC.
+use backwater_codes::Code;
 use backwater_fabric::{Change, Spec};
 
 use super::Context;
 use crate::document::{Step, at};
+use crate::settings::NicPort;
+
+/// Tells a user whose rule for ports chooses nothing.
+fn idle(context: &mut Context<'_>, spec: &Spec, several: bool) {
+    let rule = context.settings.host.nic.port;
+    let why = match rule {
+        NicPort::Hash => return,
+        _ if !several => "one link at each host",
+        NicPort::Rail if spec.programs.channels.is_empty() => "traffic without ranks",
+        NicPort::Rail | NicPort::Plane => return,
+    };
+    if !context.scenario.of_profile(&at!["host", "nic", "port"]) {
+        context.caveat(
+            Code::NoEffect,
+            "host.nic.port",
+            format!("without effect with {why}: host.nic.{{port}}"),
+        );
+    }
+}
 
 /// Reports what hosts with several ports do not have.
 pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
     let network = &spec.network;
-    let Some(first) = network.with_several_ports() else { return };
+    let first = network.with_several_ports();
+    idle(context, spec, first.is_some());
+    let Some(first) = first else { return };
     let has_several = |host: u32| network.nics(host).len() > 1;
     let mut refuse = |place: Vec<Step>, what: &str, host: u32, help: &str| {
         let (name, ports) = (network.name(network.hosts()[host as usize]), network.nics(host).len());

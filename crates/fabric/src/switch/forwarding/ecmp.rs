@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use backwater_topology::{Network, Routes, flow_hash};
 use backwater_traffic::Flow;
+use backwater_traffic::program::{Programs, Rank};
 
-use crate::spec::Spec;
+use crate::spec::{PortRule, Spec};
 use crate::switch::salt;
 
 /// Which of so many ways the packets with this path key take at a switch with this salt.
@@ -17,20 +18,76 @@ pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[[u32; 
     }
 }
 
-/// The links of a flow's way: those of its data.
-pub(crate) fn links(spec: &Spec, key: u32, flow: &Flow) -> Vec<(u32, u16)> {
-    links_by((&spec.network, &spec.routes), spec.seed, &spec.switch.hashes, key, flow)
+/// What a flow's way is chosen by: the number that it is drawn by, and the rail by which it leaves a host with several ports, if its rule
+/// is [`crate::PortRule::Rail`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PathKey {
+    number: u32,
+    rail: Option<u32>,
 }
 
-/// The same on a network with these routes and hashes.
-pub(crate) fn links_by(
+impl PathKey {
+    /// Of a flow that is drawn by this number; `rails` are those of all flows, or nothing.
+    pub(crate) fn new(flow: u32, number: u32, rails: &[u32]) -> Self {
+        let rail = rails.get(flow as usize).copied().filter(|rail| *rail != NO_RAIL);
+        Self { number, rail }
+    }
+
+    /// Whether it is the number of this flow itself.
+    pub(crate) const fn is_of(self, flow: u32) -> bool {
+        self.number == flow
+    }
+
+    /// Which of so many ways its data, or what goes `back`, takes at a node: at its source, or at another one.
+    pub(crate) fn way(
+        self,
+        ways: usize,
+        back: bool,
+        at_source: bool,
+        salt: u32,
+        hashes: &[[u32; 2]],
+    ) -> usize {
+        match self.rail.filter(|_| at_source && !back) {
+            Some(rail) => rail as usize % ways,
+            None => way(ways, self.number, back, salt, hashes),
+        }
+    }
+}
+
+/// By flow the rail of the rank that receives; empty unless hosts with several ports go by it.
+pub(crate) fn rails(spec: &Spec) -> Arc<[u32]> {
+    if spec.nic.port != PortRule::Rail || spec.network.with_several_ports().is_none() {
+        return Arc::default();
+    }
+    let Programs { ranks, channels, .. } = &spec.programs;
+    let mut at_host = vec![0; spec.network.hosts().len()];
+    let number = |rank: &Rank| {
+        let ranks: &mut u32 = &mut at_host[rank.host as usize];
+        *ranks += 1;
+        *ranks - 1
+    };
+    let numbers: Vec<u32> = ranks.iter().map(number).collect();
+    let flows = channels.iter().map(|channel| channel.flow as usize + 1).max().unwrap_or(0);
+    let mut rails = vec![NO_RAIL; flows];
+    for channel in channels {
+        rails[channel.flow as usize] = numbers[channel.to as usize];
+    }
+    rails.into()
+}
+
+/// Of a flow that no rank receives.
+const NO_RAIL: u32 = u32::MAX;
+
+/// The links of a flow's way: those of its data.
+pub(crate) fn links(
     (network, routes): (&Network, &Routes),
     seed: u64,
     hashes: &[[u32; 2]],
-    key: u32,
+    key: PathKey,
     flow: &Flow,
 ) -> Vec<(u32, u16)> {
-    let of = |node, ways| way(ways, key, false, salt(seed, node), hashes);
+    let source = network.hosts()[flow.src as usize];
+    let of = |node, ways| key.way(ways, false, node == source, salt(seed, node), hashes);
     routes.path_by(network, flow.src, flow.dst, of)
 }
 

@@ -9,6 +9,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::link::telemetry;
 use crate::packet::Packet;
 use crate::spec::{PairSpec, Spec};
+use crate::switch::forwarding::ecmp::{PathKey, links, rails};
 use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::reliable::Heard;
 use crate::world::World;
@@ -205,8 +206,11 @@ pub(crate) fn hops(spec: &Spec, flows: &[Flow]) -> Vec<u8> {
     if !spec.pairs.iter().any(|pair| pair.reaction.has_window()) {
         return Vec::new();
     }
-    let key = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
-    let path = |(index, flow)| hops_on(&crate::switch::forwarding::ecmp::links(spec, key(index), flow));
+    let rails = rails(spec);
+    let number = |index: u32| spec.numbers.get(index as usize).copied().unwrap_or(index);
+    let key = |index: u32| PathKey::new(index, number(index), &rails);
+    let ways = (&spec.network, &spec.routes);
+    let path = |(index, flow)| hops_on(&links(ways, spec.seed, &spec.switch.hashes, key(index), flow));
     (0..).zip(flows).map(path).collect()
 }
 

@@ -77,6 +77,22 @@ def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(tmp_path:
         assert_frame_equal(one, other)
 
 
+@pytest.mark.parametrize("kind", ["swift", "dctcp", "hpcc", "timely", "dcqcn"])
+def test_windows_of_injected_flows_are_of_the_longest_path(kind: str, tmp_path: Path) -> None:
+    # The flow between two leaves has the longest path, that below one of them has not: both have its windows.
+    clos = {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts-per-leaf": 2, "rate": "100Gbps", "delay": "1us"}
+    rows = [
+        {"src": 0, "dst": 3, "size_bytes": 400_000, "start_ps": 0},
+        {"src": 1, "dst": 0, "size_bytes": 100_000, "start_ps": 5_000_000},
+    ]
+    given = bw.Experiment(topology=clos, traffic=[{"name": "messages", "flows": pl.DataFrame(rows)}], cc={"kind": kind})
+    known = whole(given, tmp_path / "whole")
+    with bw.begin(bw.Experiment(topology=clos, traffic=[EMPTY], cc={"kind": kind}), out=tmp_path / "steps") as run:
+        run.inject(rows)
+        results = run.finish()
+    assert results.digest == known.digest
+
+
 def test_numbers_may_be_those_of_numpy(tmp_path: Path) -> None:
     flow = {"src": 1, "dst": 0, "size_bytes": 10_000, "start_ps": 2_000_000, "traffic": 0, "priority": 3}
     digests = []

@@ -6,6 +6,7 @@
 //! Numbers are little-endian, what is in it is written by [borsh](https://borsh.io), and the checksum is XXH3 of all before it. A file
 //! that was cut short, damaged, or written by another build is refused before anything of it is taken.
 use crate::error::Error;
+use crate::functions::UserFunctions;
 use backwater_fabric::form;
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario, input};
 use backwater_units::Time;
@@ -18,8 +19,10 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"BACKWATR";
-/// Of the frame: what is in it also depends on the version, and on the build ([`form`]).
+/// Of the frame: what is in it also depends on the version, and on the build ([`SOURCES`], [`form`]).
 pub const FORMAT: u32 = 2;
+/// A hash of the code that this was built from (`build.rs`).
+const SOURCES: &str = env!("BACKWATER_SOURCES");
 const FRONT: usize = MAGIC.len() + size_of::<u32>() + size_of::<u64>();
 const CHECKSUM: usize = size_of::<u64>();
 
@@ -27,6 +30,7 @@ const CHECKSUM: usize = size_of::<u64>();
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Head {
     version: String,
+    sources: String,
     form: Vec<u32>,
     command: String,
     text: String,
@@ -35,6 +39,8 @@ pub(crate) struct Head {
     /// All values of the scenario, as JSON.
     resolved: String,
     files: Files,
+    /// What `run.json` says of the user's functions, with their checksums.
+    functions: String,
     now_ps: u64,
 }
 
@@ -66,6 +72,7 @@ impl Head {
         let overrides = facts.get("overrides").and_then(Value::as_array).into_iter().flatten();
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            sources: SOURCES.to_owned(),
             form: form(),
             command: text("command"),
             text: text("scenario_text"),
@@ -73,6 +80,7 @@ impl Head {
             overrides: overrides.filter_map(Value::as_str).map(str::to_owned).collect(),
             resolved: facts.get("scenario").map(Value::to_string).unwrap_or_default(),
             files: files.clone(),
+            functions: facts.get("functions").map(Value::to_string).unwrap_or_default(),
             now_ps: now.as_ps(),
         }
     }
@@ -128,11 +136,8 @@ impl Checkpoint {
                 format!("comes of version {}, and this is {}", head.version, env!("CARGO_PKG_VERSION"));
             return Err(refused(path, what));
         }
-        if head.form != form() {
-            return Err(refused(
-                path,
-                "comes of another build of this version, whose state has another form",
-            ));
+        if head.sources != SOURCES || head.form != form() {
+            return Err(refused(path, "comes of another build of this version, whose code is another one"));
         }
         let state = content.len() - rest.len();
         Ok(Self { path: path.to_owned(), head, bytes, state })
@@ -166,11 +171,18 @@ impl Checkpoint {
     /// Whether a run of `scenario` can go on from it.
     ///
     /// # Errors
-    /// If a value is another one that state depends on, or a file that the scenario names has changed.
-    pub(crate) fn fits(&self, scenario: &ValidScenario, files: &Files) -> Result<(), Error> {
-        let was: Value = serde_json::from_str(&self.head.resolved).map_err(Error::bug)?;
+    /// If a value is another one that state depends on, or a file or function that the scenario names has changed.
+    pub(crate) fn fits(
+        &self,
+        scenario: &ValidScenario,
+        files: &Files,
+        functions: &UserFunctions,
+    ) -> Result<(), Error> {
+        // Both are read from text: that reads some numbers as their neighbours.
+        let read = |text: &str| serde_json::from_str::<Value>(text).map_err(Error::bug);
+        let (was, now) = (read(&self.head.resolved)?, read(&scenario.resolved().to_string())?);
         let mut found = None;
-        differences("", &was, &scenario.resolved(), &mut |key, before, after| {
+        differences("", &was, &now, &mut |key, before, after| {
             if found.is_none() && !follows(key) {
                 found = Some(format!("has {key} = {before}, and is to go on with {after}: {}", why_not(key)));
             }
@@ -189,6 +201,13 @@ impl Checkpoint {
             let what = format!("names a file that has changed since: {name}");
             return Err(Error::Input(format!(
                 "error: {} {what}\n  help: restore the file, or run the scenario anew",
+                self.path.display()
+            )));
+        }
+        if self.head.functions != functions.facts.as_ref().map(Value::to_string).unwrap_or_default() {
+            return Err(Error::Input(format!(
+                "error: {} has functions of the user's, and they or their file have changed since\n  help: restore them, or run the \
+                 scenario anew",
                 self.path.display()
             )));
         }
@@ -213,13 +232,16 @@ impl Checkpoint {
 
 /// What PFC judges an ingress queue by, in `[switch.pfc]`. `reserve` and `headroom` are none of these: what is held was booked by them.
 const THRESHOLDS: [&str; 6] = ["xoff", "xon", "port-xoff", "port-xon", "alpha", "hysteresis"];
+/// What senders were built with, also those that have yet to begin.
+const BUILT_WITH: [&str; 6] = ["alpha-initial", "base-rtt", "pacing", "segment", "window", "window-counts"];
 
 /// Whether state can follow another value of a key while a run stands.
 fn follows(key: &str) -> bool {
     let parameters = ["cc.", "switch.detector."].iter().find_map(|table| key.strip_prefix(table));
     if let Some(parameter) = parameters {
         // The controller, the detector or a function is another one then: what is remembered is not what it needs.
-        return parameter != "kind" && !parameter.starts_with("custom");
+        let own = parameter.rsplit('.').next().unwrap_or_default();
+        return parameter != "kind" && !parameter.starts_with("custom") && !BUILT_WITH.contains(&own);
     }
     let threshold = key.strip_prefix("switch.pfc.");
     matches!(key, "run.until" | "run.threads") || threshold.is_some_and(|key| THRESHOLDS.contains(&key))
@@ -235,7 +257,7 @@ fn why_not(key: &str) -> &'static str {
         "probe" => "the tables that were begun would not go on",
         "run" => "what was drawn so far was drawn by it",
         "fault" => "nodes know their timetable from the beginning",
-        "cc" => "what flows remember is not what another controller needs",
+        "cc" => "all senders are built with it when a run begins",
         "host" => "queue pairs and NICs have state of their kind",
         _ => "queues, gates and accounts have state of their kind",
     }

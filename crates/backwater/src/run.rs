@@ -161,7 +161,7 @@ impl Run {
         processes::agree(&*processes, &scenario, &files, program, checkpoint)?;
         let folder = folder.filter(|_| processes.rank() == 0);
         if let Some(checkpoint) = &from {
-            checkpoint.fits(&scenario, &files)?;
+            checkpoint.fits(&scenario, &files, &functions)?;
             if command.is_empty() {
                 checkpoint.command().clone_into(&mut command);
             }

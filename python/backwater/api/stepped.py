@@ -275,13 +275,13 @@ def resume(
     and thresholds of PFC. Results have what was recorded before, too. They go to `out`; without it to a folder with the
     name of the file, beside it.
     """
-    job = resumed(Path(checkpoint), tuple(f"{key}={value_text(value)}" for key, value in (set or {}).items()), threads)
-    place = Path(out) if out is not None else job.out
-    if place is None:
+    changes = tuple(f"{key}={value_text(value)}" for key, value in (set or {}).items())
+    job = resumed(Path(checkpoint), changes, threads, None if out is None else Path(out))
+    if job.out is None:
         raise UsageError("resume: name a folder for the results")
     with ExitStack() as held:
         read, functions = ready(job)
-        staged = held.enter_context(job.stage(place))
+        staged = held.enter_context(job.stage(job.out))
         core = read.begin(staged.folder, functions.for_core() if functions else None, job.checkpoint)
         run = SteppedRun(core, staged, functions, Inputs(), held.pop_all())
         run._look()  # noqa: SLF001  it does not stand at the beginning

@@ -9,6 +9,7 @@ from pathlib import Path
 from backwater import _core
 from backwater.errors import UsageError
 from backwater.experiments.executor import Job
+from backwater.experiments.store import OfFile
 from backwater.scenario.scenario import Scenario
 
 #: How such files end, where nobody gives them a name.
@@ -17,16 +18,20 @@ SUFFIX = ".ckpt"
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
-def resumed(file: Path, changes: tuple[str, ...], threads: int | None) -> Job:
-    """The run that goes on from `file`; its results stand beside it, in a folder of its name.
+def resumed(file: Path, changes: tuple[str, ...], threads: int | None, out: Path | None = None) -> Job:
+    """The run that goes on from `file`.
 
-    Raises `ScenarioError` for what is no such file, or not whole.
+    Its results go to `out`. Without that they stand beside the file, in a folder of its name; results of another
+    scenario file that has this folder are kept. Raises `ScenarioError` for what is no such file, or not whole.
     """
     checkpoint = _core.Checkpoint(file)
     text, base, overrides = checkpoint.source()
     scenario = Scenario(text, str(file), Path(base))
-    out = file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-resumed")
-    return Job(str(file), scenario, (*overrides, *changes), None, out, threads, checkpoint=checkpoint)
+    given = (*overrides, *changes)
+    if out is not None:
+        return Job(str(file), scenario, given, None, out, threads, checkpoint=checkpoint)
+    beside = file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-resumed")
+    return Job(str(file), scenario, given, None, beside, threads, stage=OfFile, checkpoint=checkpoint)
 
 
 def saved_every(job: Job, text: str | None) -> Job:

@@ -7,13 +7,13 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
 use backwater_control::reaction::settings::{Pacing, PathFacts, Segments, WindowCounts};
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
-use backwater_topology::{Network, Routes};
+use backwater_topology::{Network, Port, Routes, facts};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, is_put, reliability, user, windows};
 use crate::document::{Step, at};
-use crate::settings::{CcKind, CcSettings, Clock, Kinds, OnUe, Settings, Variant};
+use crate::settings::{CcKind, CcSettings, Clock, Kinds, OnUe, Settings, Variant, Workload};
 
 /// The kinds of queue pairs, and which of them each traffic entry has.
 pub(super) struct Pairs {
@@ -115,7 +115,14 @@ impl Fabric<'_> {
             let one_way: u64 = ports.clone().map(|port| port.delay.as_ps()).sum();
             (ports.map(|port| super::round_trip(settings, port)).sum::<u64>(), path.len() as u64, one_way)
         };
-        let trips: Vec<(u64, u64, u64)> = ends.iter().copied().map(trip).collect();
+        let mut trips: Vec<(u64, u64, u64)> = ends.iter().copied().map(trip).collect();
+        // What will be injected may go between any two hosts.
+        let is_any = settings.traffic.iter().any(|entry| matches!(entry.workload, Workload::Injected {}));
+        if is_any {
+            let most = |cost: &dyn Fn(&Port) -> u64| facts::farthest(self.network, self.routes, cost);
+            let round_trip = |port: &Port| super::round_trip(settings, port);
+            trips.push((most(&round_trip), most(&|_| 1), most(&|port| port.delay.as_ps())));
+        }
         let (rtt, links) = trips.iter().map(|&(rtt, links, _)| (rtt, links)).max().unwrap_or((1, 1));
         let shortest = trips.iter().map(|&(rtt, ..)| rtt).min().unwrap_or(rtt);
         let one_way = trips.iter().map(|&(.., one_way)| one_way).max().unwrap_or(1);
@@ -125,7 +132,9 @@ impl Fabric<'_> {
             let ports = self.routes.next_ports(node, dst).iter();
             ports.map(move |port| self.network.ports(node)[usize::from(*port)].rate)
         };
-        let nics = ends.iter().flat_map(by);
+        let hosts = if is_any { self.network.hosts().len() as u32 } else { 0 };
+        let any = (0..hosts).flat_map(|host| self.network.nics(host)).map(|nic| nic.rate);
+        let nics = ends.iter().flat_map(by).chain(any);
         let line = nics.clone().max().unwrap_or(Rate::from_gbps(1));
         PathFacts {
             propagation: Span::from_ps(2 * one_way),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from backwater.cli.commands.run import reported, work_for_the_first
+from backwater.cli.commands.run import reported, say_if_elsewhere, work_for_the_first
 from backwater.cli.options import AtLeastOne, Every, Flag, Json, Set
 from backwater.common import processes as shared
 from backwater.experiments.executor import run_jobs
@@ -53,13 +53,12 @@ def resume(
         Print only JSON; of a run that failed, what was wrong.
     """
     own = shared.join()
-    job = replace(resumed(checkpoint, tuple(set_ or ()), threads), shared=own.count > 1)
-    if out is not None:
-        job = replace(job, out=out)
+    job = replace(resumed(checkpoint, tuple(set_ or ()), threads, out), shared=own.count > 1)
     todo = [saved_every(job, checkpoint_every)]
     if own.rank:
         return work_for_the_first(todo)
     with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, 1, watcher)
+    say_if_elsewhere(todo, outcomes)
     plan = Plan(scenario=job.scenario.once(), overrides=job.overrides, axes=(), schemes=(), seeds=Seeds(1, None))
     return reported(plan, outcomes, json_, html, 1)

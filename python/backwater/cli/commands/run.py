@@ -160,7 +160,7 @@ def run(
         estimate_tables.say_if_long(todo, jobs)
     with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, jobs, watcher)
-    _say_if_elsewhere(todo, outcomes)
+    say_if_elsewhere(todo, outcomes)
     code = reported(plan, outcomes, json_, html, jobs)
     if plot is not None:
         _draw(outcomes, kind, plot, paper, quiet=json_)
@@ -195,7 +195,7 @@ def _draw(outcomes: Sequence[Outcome], kind: str | None, file: Path, paper: Pape
             print(f"picture: {file}")
 
 
-def _say_if_elsewhere(todo: Sequence[Job], outcomes: Sequence[Outcome]) -> None:
+def say_if_elsewhere(todo: Sequence[Job], outcomes: Sequence[Outcome]) -> None:
     """Tell where results are that found their place taken by another file's."""
     for job, outcome in zip(todo, outcomes, strict=True):
         if outcome.job.out != job.out:

@@ -12,3 +12,4 @@ pub mod frame;
 pub mod pfc;
 pub mod testbed;
 mod text;
+mod write_text;

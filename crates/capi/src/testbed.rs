@@ -6,7 +6,7 @@ use backwater_testbed::Testbed;
 
 use crate::detector::bw_detector_config;
 use crate::pfc::bw_pfc_config;
-use crate::text::write_text;
+use crate::write_text::write_text;
 
 mod resolved;
 

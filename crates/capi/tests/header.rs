@@ -1,5 +1,15 @@
-//! `include/backwater.h` says what the crate has. `BLESS=1 cargo test -p backwater-capi header` writes it anew.
-use std::path::Path;
+//! The committed header is the one that the crate gives; `BLESS=1 cargo test -p CRATE header` writes it anew. Both C interfaces have
+//! this file.
+use std::path::{Path, PathBuf};
+
+/// The one header of the crate.
+fn header() -> PathBuf {
+    let folder = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("include")).expect("a folder");
+    let mut files = folder.map(|file| file.expect("a file").path());
+    let header = files.next().expect("a header");
+    assert!(files.next().is_none(), "one header");
+    header
+}
 
 fn generated() -> String {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -12,14 +22,11 @@ fn generated() -> String {
 
 #[test]
 fn the_committed_header_is_the_one_that_the_crate_gives() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/backwater.h");
-    let header = generated();
+    let (path, header) = (header(), generated());
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &header).expect("the header can be written");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == header,
-        "include/backwater.h is out of step: BLESS=1 cargo test -p backwater-capi header"
-    );
+    let (path, name) = (path.display(), env!("CARGO_PKG_NAME"));
+    assert!(committed == header, "{path} is out of step: BLESS=1 cargo test -p {name} header");
 }

@@ -12,6 +12,11 @@ use core::ffi::{CStr, c_char};
 use std::collections::VecDeque;
 use std::path::Path;
 
+#[path = "../../capi/src/write_text.rs"]
+mod write_text;
+
+use write_text::write_text;
+
 /// A run that stands between two steps.
 pub struct bw_run {
     stepped: SteppedRun,
@@ -379,24 +384,4 @@ unsafe fn refuse<T>(outcome: Result<T, Error>, why: *mut c_char, why_size: usize
             None
         }
     }
-}
-
-/// Writes a text that is cut between characters and ended by NUL; returns its length.
-///
-/// # Safety
-/// `to` is NULL or points to `size` bytes.
-unsafe fn write_text(text: &str, to: *mut c_char, size: usize) -> usize {
-    if to.is_null() || size == 0 {
-        return 0;
-    }
-    let mut length = text.len().min(size - 1);
-    while !text.is_char_boundary(length) {
-        length -= 1;
-    }
-    // SAFETY: `length < size`.
-    unsafe {
-        core::ptr::copy_nonoverlapping(text.as_ptr().cast::<c_char>(), to, length);
-        to.add(length).write(0);
-    }
-    length
 }

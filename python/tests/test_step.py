@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,26 @@ def test_windows_of_injected_flows_are_of_the_longest_path(kind: str, tmp_path: 
         run.inject(rows)
         results = run.finish()
     assert results.digest == known.digest
+
+
+def test_a_run_stops_where_a_flow_ends_and_a_chain_waits_for_acks_only(tmp_path: Path) -> None:
+    """What comes of an end starts a picosecond later, when the ACK has left: its 64 B take 5.12 ns on the link."""
+    hop = {"size_bytes": 100_000, "traffic": 0}
+    with bw.begin(bw.Experiment(topology=STAR, traffic=[EMPTY]), out=tmp_path / "chain") as run:
+        run.inject({**hop, "src": 0, "dst": 1, "start_ps": 0})
+        finishes = []
+        for src in (1, 2, 3):
+            (ended,) = run.step_to_completion().completions()
+            assert ended.finish_ps is not None
+            assert run.now_ps == ended.finish_ps + 1
+            finishes.append(ended.finish_ps)
+            run.inject({**hop, "src": src, "dst": (src + 1) % 4, "start_ps": run.now_ps})
+        (ended,) = run.step_to_completion().step_to_completion().completions()
+        assert ended.finish_ps is not None
+        finishes.append(ended.finish_ps)
+        assert run.step_to_completion(run.now_ps + 5).completions() == []
+        assert (run.step_to_completion("1s").now_ps, run.is_over) == (1_000_000_000_000, True)
+    assert [later - sooner for sooner, later in pairwise(finishes)] == [finishes[0] + 5_120] * 3
 
 
 def test_numbers_may_be_those_of_numpy(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 //! Flows that are injected while a run stands are as if they had been its last ones from the beginning.
 use backwater_engine::mix;
-use backwater_fabric::{Control, Kind, Simulation, Spec, five_tuples};
+use backwater_fabric::{Completions, Control, Kind, Simulation, Spec, five_tuples};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Rate, Span, Time};
 use proptest::prelude::*;
@@ -88,6 +88,53 @@ proptest! {
                 prop_assert!(found.is_empty(), "{} of {} injected, {how}: {found}", late.len(), known + late.len());
             }
         }
+    }
+}
+
+proptest! {
+    /// A run that stops at each end of a flow stands a picosecond after it, tells of all flows that end, and is the run in one go.
+    #[test]
+    fn a_run_that_stops_at_each_end_of_a_flow_misses_none(case in case()) {
+        let (mut spec, until) = (case.spec(), case.until());
+        watch_all(&mut spec);
+        let reference = fingerprint(spec.clone(), FAST, until);
+        let (kind, parts) = match case.seed % 3 {
+            0 => (Kind::Heap, 1),
+            seed => (Kind::Windows { threads: seed as usize }, 1 + case.seed / 3 % 3),
+        };
+        let mut simulation = Simulation::in_windows(spec, kind, parts);
+        let control = Control { until, ..Control::default() };
+        let (mut course, mut since) = (simulation.course(until), Completions::new(&simulation));
+        let mut told = Vec::new();
+        let digest = loop {
+            let mut nowhere = |_: &_| Ok(());
+            let end = simulation.step_to_completion(&mut course, Time::MAX, &control, &mut since, &mut nowhere);
+            let Ok(end) = end else {
+                prop_assert!(reference.is_err(), "{kind:?}: {:?}", end.err());
+                return Ok(());
+            };
+            let now = simulation.now();
+            let ended = simulation.completions(&mut since);
+            if end.is_none() {
+                prop_assert!(!ended.is_empty(), "it stands at {now} for nothing");
+                let mut waits = ended.iter().filter_map(|one| one.finish).map(|finish| now.since(finish).as_ps());
+                prop_assert!(waits.all(|wait| wait == 1), "{kind:?}: at {now} {ended:?}");
+            }
+            told.extend(ended);
+            if end.is_some() {
+                break simulation.finish(course, &mut nowhere).expect("its books are right").digest;
+            }
+        };
+        let (course, _) = reference.expect("it does not break in steps");
+        prop_assert_eq!(digest, course.digest);
+        // Of a flow that was given up before the last of its packets came, that is all that is told.
+        let given_up = |flow: u32| told.iter().any(|one| one.flow == flow && one.finish.is_none());
+        let ended = course.flows.iter().filter(|flow| flow.finish < Time::MAX && !given_up(flow.flow));
+        let mut known: Vec<(u32, Time)> = ended.map(|flow| (flow.flow, flow.finish)).collect();
+        let mut found: Vec<(u32, Time)> = told.iter().filter_map(|one| Some((one.flow, one.finish?))).collect();
+        known.sort_unstable();
+        found.sort_unstable();
+        prop_assert_eq!(found, known);
     }
 }
 

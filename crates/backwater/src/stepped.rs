@@ -108,6 +108,19 @@ impl SteppedRun {
     /// # Errors
     /// An instant that has passed; else as [`crate::Run::start`], and then the run is lost.
     pub fn step(&mut self, until: Time) -> Result<(), Error> {
+        self.advance(until, false)
+    }
+
+    /// Runs as [`Self::step`] does, but not beyond the first instant at which a flow ends: it stands a picosecond later, so that what
+    /// comes of that end can still be injected. It stays where it is while there are completions that were not asked for.
+    ///
+    /// # Errors
+    /// As [`Self::step`].
+    pub fn step_to_completion(&mut self, until: Time) -> Result<(), Error> {
+        self.advance(until, true)
+    }
+
+    fn advance(&mut self, until: Time, to_completion: bool) -> Result<(), Error> {
         if until < self.now {
             return Err(Error::Input(format!(
                 "error: step: until = {until} has passed, the run has come to {}\n  allowed: {} or later\n  help: a run does \
@@ -118,11 +131,12 @@ impl SteppedRun {
         let watch = Arc::clone(&self.watch);
         let stands = self.stands()?;
         stands.clock.go_on();
-        let stepped = stands.step(until, &watch);
+        let stepped = stands.step(until, to_completion, &watch);
         stands.clock.stop();
+        let stopped = to_completion && stands.simulation.has_ended(&mut stands.completions);
         let (reached, end) = (stands.simulation.now(), stands.course.end());
         // Time passes for a network that is idle, too: the user's clock goes on where the simulation has nothing left to do.
-        let passes = until < Time::MAX && !matches!(end, Some(End::Until | End::Interrupted));
+        let passes = until < Time::MAX && !stopped && !matches!(end, Some(End::Until | End::Interrupted));
         let waits = if passes { until.min(stands.course.until()) } else { Time::ZERO };
         (self.now, self.is_over) = (self.now.max(reached).max(waits), end.is_some());
         if stepped.is_err() {
@@ -287,16 +301,21 @@ impl Drop for SteppedRun {
 }
 
 impl Standing {
-    fn step(&mut self, until: Time, watch: &Watch) -> Result<(), Error> {
+    fn step(&mut self, until: Time, to_completion: bool, watch: &Watch) -> Result<(), Error> {
         let control = Control {
             until: None,
             interrupt: Some(&watch.interrupt),
             now: Some(&watch.now),
             looks: watch.looks.as_ref(),
         };
-        let Self { simulation, course, sink, throttles, .. } = self;
+        let Self { simulation, course, sink, throttles, completions, .. } = self;
         writing(simulation, sink.as_mut(), throttles.as_mut(), |simulation, take| {
-            simulation.step(course, until, &control, take).map(drop)
+            let end = if to_completion {
+                simulation.step_to_completion(course, until, &control, completions, take)
+            } else {
+                simulation.step(course, until, &control, take)
+            };
+            end.map(drop)
         })
     }
 

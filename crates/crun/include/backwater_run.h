@@ -138,6 +138,18 @@ bool bw_run_step(struct bw_run *run,
                  size_t why_size);
 
 /*
+ As bw_run_step, but not beyond the first instant at which a flow ends: it stands a picosecond later, so that what comes of that
+ end can still be injected. It stays where it is while there are completions that were not asked for.
+
+ # Safety
+ As of bw_run_step.
+ */
+bool bw_run_step_to_completion(struct bw_run *run,
+                               uint64_t until_ps,
+                               char *why,
+                               size_t why_size);
+
+/*
  How far it has come: nothing at this instant or after it has happened. What is injected starts here or later.
 
  # Safety

@@ -148,6 +148,27 @@ pub unsafe extern "C" fn bw_run_step(
     unsafe { refuse(run.stepped.step(Time::from_ps(until_ps)), why, why_size) }.is_some()
 }
 
+/// As bw_run_step, but not beyond the first instant at which a flow ends: it stands a picosecond later, so that what comes of that
+/// end can still be injected. It stays where it is while there are completions that were not asked for.
+///
+/// # Safety
+/// As of bw_run_step.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bw_run_step_to_completion(
+    run: *mut bw_run,
+    until_ps: u64,
+    why: *mut c_char,
+    why_size: usize,
+) -> bool {
+    // SAFETY: the caller's promise.
+    let run = unsafe { &mut *run };
+    if !run.ended.is_empty() {
+        return true;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { refuse(run.stepped.step_to_completion(Time::from_ps(until_ps)), why, why_size) }.is_some()
+}
+
 /// How far it has come: nothing at this instant or after it has happened. What is injected starts here or later.
 ///
 /// # Safety

@@ -336,6 +336,31 @@ impl<N: Node> Engine<N> {
         }
     }
 
+    /// Calls `f` with each message that has not taken effect and the node that it is for, in no order.
+    pub fn each_message(&self, mut f: impl FnMut(&N, &N::Message)) {
+        match &self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => {
+                heap.pending().for_each(|(node, message)| f(&heap.nodes[node as usize], &message));
+            }
+            Inner::Windows(windows) => {
+                for shard in &windows.shards {
+                    shard.inbox.messages().for_each(|(index, message)| f(&shard.nodes[index], message));
+                }
+            }
+        }
+    }
+
+    /// The end of the next window in which something happens: all messages that take effect before it have been sent. `u64::MAX`:
+    /// nothing is pending.
+    pub fn next_window_end(&self) -> u64 {
+        match &self.inner {
+            #[cfg(feature = "reference")]
+            Inner::Heap(heap) => heap.next_window_end(self.now),
+            Inner::Windows(windows) => windows.next_window_end(self.now),
+        }
+    }
+
     /// For tests: the first message on a short way that is such a one never takes effect. Whether there was one.
     #[doc(hidden)]
     pub fn forget(&mut self, is_such: impl Fn(&N::Message) -> bool) -> bool {

@@ -105,6 +105,13 @@ impl<N: Node> Heap<N> {
         }
     }
 
+    /// The end of the next window in which something happens at `now`; `u64::MAX`: nothing is pending.
+    pub(crate) fn next_window_end(&self, now: u64) -> u64 {
+        // What was moved since it was announced may make this too early, which does no harm.
+        let next = self.entries.peek().map(|Reverse((time, ..))| *time);
+        next.map_or(u64::MAX, |time| (time.max(now) / self.width + 1) * self.width)
+    }
+
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         loop {

@@ -437,6 +437,11 @@ impl<N: Node> Windows<N> {
         self.free
     }
 
+    /// The end of the next window to run at `now`; `u64::MAX`: nothing is pending.
+    pub(crate) fn next_window_end(&self, now: u64) -> u64 {
+        self.window.checked_add(1).map_or(u64::MAX, |next| next.max(now / self.width + 1) * self.width)
+    }
+
     /// Runs until a limit is met, always to the end of a window (or to `limits.until`).
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let (shards, count) = (self.shards.len(), self.processes.count());

@@ -110,6 +110,8 @@ pub struct Simulation {
     goal: u64,
     /// Flows of its spec; those after them were injected.
     given: u32,
+    /// Some hosts take packets later than they come.
+    has_slow_hosts: bool,
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
     /// run looks for a deadlock.
     stall: u64,
@@ -165,8 +167,10 @@ impl Simulation {
         let stall = deadlock::patience(reach, &world);
         let stall = stall.as_ps().next_multiple_of(engine.grid().as_ps());
         let settled = deadlock::lasting(reach, &world).as_ps();
+        let has_slow_hosts = spec.endpoints.iter().any(Option::is_some);
         let given = world.flows.len() as u32;
-        Self { engine, world: Arc::new(world), network, steps: steps.into(), goal, given, stall, settled }
+        let (world, steps) = (Arc::new(world), steps.into());
+        Self { engine, world, network, steps, goal, given, has_slow_hosts, stall, settled }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.

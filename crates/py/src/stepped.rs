@@ -93,9 +93,9 @@ fn finished() -> PyErr {
 
 #[pymethods]
 impl SteppedRun {
-    /// Runs to `until`, or to the end if that comes first.
+    /// Runs to `until`, or to the end if that comes first; or to the first end of a flow.
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn step(&self, py: Python<'_>, until: Instant) -> PyResult<()> {
+    fn step(&self, py: Python<'_>, until: Instant, to_completion: bool) -> PyResult<()> {
         let until = match &until {
             Instant::Ps(ps) => Time::from_ps(*ps),
             Instant::Words(words) => {
@@ -105,7 +105,7 @@ impl SteppedRun {
                 })?
             }
         };
-        self.with(py, |run| run.step(until))
+        self.with(py, |run| if to_completion { run.step_to_completion(until) } else { run.step(until) })
     }
 
     /// Saves it where it stands, into this file.

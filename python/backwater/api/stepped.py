@@ -73,6 +73,17 @@ class SteppedRun:
         A run with `run.until` stands there if that comes first. The interpreter is free meanwhile. Ctrl-C ends the run.
         Returns itself.
         """
+        return self._step(until, to_completion=False)
+
+    def step_to_completion(self, until: str | SupportsIndex = 2**64 - 1) -> Self:
+        """Run as `step` does, but not beyond the first instant at which a flow ends.
+
+        The run stands a picosecond later, so that what comes of that end can still be injected. It stays where it is
+        while there are completions that were not asked for. Without `until` it runs until a flow ends, or all are done.
+        """
+        return self._step(until, to_completion=True)
+
+    def _step(self, until: str | SupportsIndex, *, to_completion: bool) -> Self:
         instant = until if isinstance(until, str) else _whole(until, 2**64 - 1)
         if instant is None:
             raise UsageError(
@@ -80,7 +91,7 @@ class SteppedRun:
             )
         with self._told():
             try:
-                self._core.step(instant)
+                self._core.step(instant, to_completion)
             finally:
                 with suppress(_core.ScenarioError):
                     self._look()

@@ -532,6 +532,12 @@ impl Receiver {
         self.finish
     }
 
+    /// How many packets it waits for before it ends; 1 where only its last packet says that; `None`: it has ended, or never does.
+    pub(crate) fn missing(&self) -> Option<u32> {
+        let open = !self.messages && self.finish == u64::MAX;
+        open.then(|| self.expected.saturating_sub(self.packets).max(1))
+    }
+
     /// Packets with CE and with UE.
     pub(crate) const fn marks(&self) -> (u32, u32) {
         (self.ce_packets, self.ue_packets)

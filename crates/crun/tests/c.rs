@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The static library that cargo built for this test, beside it.
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let here = std::env::current_exe().expect("a test has a path");
     let built = std::fs::read_dir(here.parent().unwrap()).unwrap().filter_map(Result::ok);
     let ours = built.filter(|file| {

@@ -1,4 +1,5 @@
-//! The header, and a program in C that uses it.
+//! The header, and programs that use it.
+mod astra;
 mod c;
 #[path = "../../capi/tests/header.rs"]
 mod header;

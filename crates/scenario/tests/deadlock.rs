@@ -62,6 +62,18 @@ fn acks_travel_the_other_way_round_and_can_close_a_circle_of_their_own() {
 }
 
 #[test]
+fn what_is_injected_may_go_from_any_host_to_any_other() {
+    let injected = ring([2; 5]).split("[[traffic]]").next().unwrap().to_owned()
+        + "[[traffic]]\nname = \"messages\"\nkind = \"injected\"\npriority = 2\n";
+    says(&report(&injected, &[]), &["virtual lane 2 can deadlock", "s0->s1", "topology.allow-cycles = true"]);
+    // Without the link that closes the ring there is no circle, whoever sends to whom.
+    let open = injected.lines().filter(|line| !line.contains("a = \"s4\"")).collect::<Vec<_>>().join("\n");
+    validate(&open, &[]).unwrap_or_else(|error| panic!("{error}"));
+    // Their ACKs may close one in a priority of their own.
+    says(&report(&injected, &["ack.every=1", "ack.priority=5"]), &["virtual lane 5 can deadlock"]);
+}
+
+#[test]
 fn a_deadlock_to_be_studied_is_allowed_and_said() {
     let scenario = validate(&ring([2; 5]), &["topology.allow-cycles=true"]).unwrap();
     says(&scenario.caveats().said(), &["virtual lane 2 can deadlock: the routes form", "s4->s0"]);

@@ -52,6 +52,11 @@ impl Workload {
         }
     }
 
+    /// Whether its flows come while the run stands.
+    pub const fn is_injected(&self) -> bool {
+        matches!(self, Self::Injected {})
+    }
+
     /// What message passing costs, if the entry has ranks.
     pub const fn mpi(&self) -> Option<&Mpi> {
         match self {

@@ -24,13 +24,14 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// The priority of a flow's ACKs, if it has any. TIMELY has them whatever `ack.every` says; those of PUTs have their own.
-    pub(super) fn ack_priority(&self, flow: &Flow) -> Option<u8> {
-        if self.puts.get(usize::from(flow.group)) == Some(&true) {
-            return Some(flow.priority);
+    /// The priority of the ACKs of flows of an entry with a priority, if they have any. TIMELY has them whatever `ack.every` says;
+    /// those of PUTs have their own.
+    pub(super) fn ack_priority(&self, group: u16, priority: u8) -> Option<u8> {
+        if self.puts.get(usize::from(group)) == Some(&true) {
+            return Some(priority);
         }
-        let kind = self.of_entry.get(usize::from(flow.group)).copied().unwrap_or_default();
-        self.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(flow.priority))
+        let kind = self.of_entry.get(usize::from(group)).copied().unwrap_or_default();
+        self.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(priority))
     }
 }
 

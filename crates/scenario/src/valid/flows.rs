@@ -117,7 +117,7 @@ pub(super) fn flows(context: &mut Context<'_>, network: &Network, puts: &Puts) -
 
 /// Priorities of flows that are injected, which no flow may have before.
 pub(super) fn idle(settings: &Settings) -> Vec<u8> {
-    let of_injected = settings.traffic.iter().filter(|entry| matches!(entry.workload, Workload::Injected {}));
+    let of_injected = settings.traffic.iter().filter(|entry| entry.workload.is_injected());
     of_injected.map(|entry| entry.priority.unwrap_or(PRIORITY)).collect()
 }
 
@@ -195,7 +195,7 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
     let settings = context.settings;
     let entry = &settings.traffic[index];
     let control = settings.switch.control_priority;
-    let idle = matches!(entry.workload, Workload::Injected {}) && entry.priority == Some(control);
+    let idle = entry.workload.is_injected() && entry.priority == Some(control);
     if idle || flows.iter().any(|flow| flow.priority == control) {
         let message =
             format!("{} uses priority {control}, the control priority, which is never paused", entry.name);
@@ -212,7 +212,7 @@ fn check(context: &mut Context<'_>, index: usize, flows: &[Flow]) {
         context.report(&at!["traffic", index, "size"], message, "too large", help);
     }
     let ranks = entry.workload.mpi().is_some();
-    if flows.is_empty() && !ranks && !matches!(entry.workload, Workload::Injected {}) {
+    if flows.is_empty() && !ranks && !entry.workload.is_injected() {
         let message = format!("{} has no flows", entry.name);
         context.report(&at!["traffic", index], message, "no flows", "raise its load, or let it end later");
     }

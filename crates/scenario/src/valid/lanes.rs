@@ -23,7 +23,7 @@ impl Lanes {
         let (mut example, mut used) = (BTreeMap::new(), 0u8);
         for flow in flows {
             example.entry(flow.priority).or_insert(usize::from(flow.group));
-            let ack = pairs.and_then(|pairs| pairs.ack_priority(flow));
+            let ack = pairs.and_then(|pairs| pairs.ack_priority(flow.group, flow.priority));
             used |= ack.into_iter().fold(1 << flow.priority, |set, priority| set | 1 << priority);
         }
         Self { used: used & !(1 << settings.switch.control_priority), example }

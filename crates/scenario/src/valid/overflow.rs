@@ -95,7 +95,8 @@ pub(super) fn acks(context: &mut Context<'_>, flows: &[Flow], pairs: &Pairs) {
         let entry = usize::from(flow.group);
         let sends_twice =
             is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None;
-        let lost = pairs.ack_priority(flow).filter(|&priority| may_lose(settings, priority));
+        let lost =
+            pairs.ack_priority(flow.group, flow.priority).filter(|&priority| may_lose(settings, priority));
         let Some(priority) = lost.filter(|_| !sends_twice && last != Some(entry)) else { continue };
         last = Some(entry);
         let message = format!(

@@ -33,6 +33,32 @@ size = "1MB"
 reliability = "go-back-n"
 "#;
 
+/// Four links of 1 us: no timer can wait for less. IRN has two of them, for queue pairs with few packets under way and for the others.
+#[test]
+fn a_timer_that_expires_before_an_ack_can_be_back_is_said_with_when_it_acts() {
+    let said =
+        |overrides: &[&str]| valid(TWO, &[&["switch.port-buffer=50KB"], overrides].concat()).caveats().said();
+    says(
+        &said(&["transport.go-back-n.timeout=3us"]),
+        &[
+            "transport.go-back-n.timeout = 3us",
+            "traffic.two",
+            "so it expires before an ACK can be back; raise",
+        ],
+    );
+    let both = said(&["transport.selective-repeat.rto-low=2us", "transport.selective-repeat.rto-high=3us"]);
+    says(
+        &both,
+        &[
+            "transport.selective-repeat.rto-low = 2us: an unloaded round trip of traffic.one",
+            "back wherever at most 3 packets (rto-low-packets) are under way",
+            "transport.selective-repeat.rto-high = 3us",
+            "back wherever more than 3 packets (rto-low-packets) are under way",
+        ],
+    );
+    assert!(!said(&[]).contains("expires before"));
+}
+
 #[test]
 fn the_defaults_are_those_of_infiniband_and_of_irn() {
     let spec = valid(TWO, &["switch.port-buffer=50KB"]).build();

@@ -6,7 +6,7 @@ use backwater_control::transport::selective::SelectiveConfig;
 use backwater_fabric::{AckSpec, MOST_SELECTIVE, PairSpec, ReliableSpec, Repeat};
 use backwater_traffic::trace::{Event, Step};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
-use backwater_units::{Bytes, Span};
+use backwater_units::Bytes;
 
 use super::{Context, faults, is_put};
 use crate::document::at;
@@ -149,17 +149,29 @@ fn refuse(context: &mut Context<'_>, index: usize, kind: ReliabilityKind) {
 fn timers(context: &mut Context<'_>, kind: ReliabilityKind, facts: &PathFacts, index: usize) {
     let settings = context.settings;
     let (back, selective) = (&settings.transport.go_back_n, &settings.transport.selective_repeat);
-    let all: &[(&'static str, Span)] = match kind {
-        ReliabilityKind::GoBackN => &[("timeout", back.timeout.0)],
-        _ => &[("rto-low", selective.rto_low.0), ("rto-high", selective.rto_high.0)],
+    let few = selective.rto_low_packets;
+    let all = match kind {
+        ReliabilityKind::GoBackN => vec![("timeout", back.timeout.0, String::new())],
+        _ => vec![
+            (
+                "rto-low",
+                selective.rto_low.0,
+                format!(" wherever at most {few} packets (rto-low-packets) are under way"),
+            ),
+            (
+                "rto-high",
+                selective.rto_high.0,
+                format!(" wherever more than {few} packets (rto-low-packets) are under way"),
+            ),
+        ],
     };
     let name = &settings.traffic[index].name;
-    for &(key, time) in all {
+    for (key, time, when) in all {
         if time < facts.rtt {
             let key = format!("transport.{}.{key}", kind.word());
             let message = format!(
-                "{key} = {}: an unloaded round trip of traffic.{name} takes {}, so each packet is sent again before its \
-                 ACK can be back; raise it above that",
+                "{key} = {}: an unloaded round trip of traffic.{name} takes {}, so it expires before an ACK can be \
+                 back{when}; raise it above that",
                 Quantity(time),
                 facts.rtt
             );

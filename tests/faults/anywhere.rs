@@ -55,6 +55,29 @@ fn same_on_all(text: &str, more: &str, until: u64) -> Outcome {
 }
 
 #[test]
+fn a_stream_that_gives_up_names_the_fault_that_lost_its_packets() {
+    // Another fault, at the other host's end, loses nothing of it: it begins when the run is over.
+    let later = "[[fault]]\nkind = \"loss\"\nlink = [\"h0\", \"s\"]\nframes = 1.0\nat = \"1s\"\n";
+    let long = "[[fault]]\nkind = \"link-down\"\nlink = [\"h1\", \"s\"]\nat = \"20us\"\nuntil = \"10ms\"\n";
+    let text = CREDITS.replace("retry = \"20us\",", "retry = \"20us\", retries = 3,");
+    let Err(violation) = try_run(spec(&text, &format!("{later}{long}")), FAST, None) else {
+        panic!("4 times 20 us are over before 10 ms are")
+    };
+    let told = violation.to_string();
+    assert!(told.contains("Packets of it were lost by fault 1 (link-down): end that sooner"), "{told}");
+    // Nobody but the receiver drops: no fault is named.
+    let slow = text.replace(
+        "host = { transport = \"put\" }",
+        "host = { transport = \"put\", of = \"h1\", drain = \"1Mbps\", queue = \"4KB\" }",
+    );
+    let Err(violation) = try_run(spec(&slow, &later), FAST, None) else {
+        panic!("a packet takes 16 ms there")
+    };
+    let told = violation.to_string();
+    assert!(told.contains("raise host.drain") && !told.contains("fault"), "{told}");
+}
+
+#[test]
 fn a_link_that_loses_all_for_a_while_is_as_fast_as_before_whenever_credits_come_back() {
     // In 100 us at line rate 625 packets leave; the credits are for 136 (of 32 blocks, of 4375). All that are sent are lost.
     let all = "[[fault]]\nkind = \"loss\"\nlink = [\"h0\", \"s\"]\nframes = 1.0\nfrom = \"h0\"\nat = \"20us\"\nuntil = \"120us\"\n";

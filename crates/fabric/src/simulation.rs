@@ -16,6 +16,7 @@ pub use completions::{Completion, Completions};
 pub use course::Course;
 pub use snapshot::form;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -38,6 +39,7 @@ use crate::nic::host::Host;
 use crate::node::{FabricNode, HostRef};
 use crate::observe::taps::taps;
 use crate::packet::Packet;
+use crate::record::FaultKind;
 use crate::simulation::look::Looks;
 use crate::spec::Spec;
 use crate::switch::Switch;
@@ -498,10 +500,24 @@ impl Simulation {
         if let (true, Err(stuck)) = (is_stuck, self.look_for_stuck(Time::from_ps(time))) {
             return stuck;
         }
-        match (breach.filter(|breach| breach.node == node), self.engine.node(node)) {
-            (Some(breach), Some(node)) => explain(breach, &self.network, &self.world, node),
-            _ => Violation::Elsewhere,
+        let breach = breach.filter(|breach| breach.node == node);
+        let stream = match breach.map(|breach| &breach.what) {
+            Some(What::NoAck { flow, .. }) => vec![*flow],
+            _ => Vec::new(),
+        };
+        let stream = self.engine.processes().gather(stream);
+        let lost =
+            stream.iter().flat_map(|flow| nodes.iter().flat_map(move |node| node.ports().faults_of(*flow)));
+        let lost: BTreeSet<u16> = self.engine.processes().gather(lost.collect()).into_iter().collect();
+        let (Some(breach), Some(node)) = (breach, self.engine.node(node)) else {
+            return Violation::Elsewhere;
+        };
+        let mut violation = explain(breach, &self.network, &self.world, node);
+        if let Violation::NoAck { faults, .. } = &mut violation {
+            let kind = |fault: u16| FaultKind::WORDS[self.world.kind_of(fault) as usize];
+            faults.extend(lost.into_iter().map(|fault| format!("fault {fault} ({})", kind(fault))));
         }
+        violation
     }
 
     fn audit(&self) -> Result<(), Violation> {

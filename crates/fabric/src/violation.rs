@@ -165,8 +165,8 @@ pub enum Violation {
     /// A PUT expired again and again, and none of its stream got through.
     #[error(
         "{time}: no progress: PUT {seq} of the stream {source_host} -> {target} (flow {flow}) was not acknowledged in time {times} times in a row, \
-         and nothing else of the stream was. Look at what drops it (probe.puts, probe.drops): raise host.drain, \
-         host.queue or switch.port-buffer, or put.retry if the round trip is longer than that; put.retries is the limit"
+         and nothing else of the stream was. {}; put.retries is the limit",
+        dropping(faults)
     )]
     NoAck {
         /// When.
@@ -181,6 +181,8 @@ pub enum Violation {
         seq: u32,
         /// How often it has expired.
         times: u32,
+        /// The faults that lost packets of this flow, each with its number and kind.
+        faults: Vec<String>,
     },
     /// Ranks wait for what will never come.
     #[error("{time}: no progress: {}", ranks(waiting, failed, *unfinished))]
@@ -382,6 +384,18 @@ fn ranks(waiting: &[String], failed: &[String], unfinished: u64) -> String {
         "{open}. No ACK came after the last retry: {}. So there waits: {waiting}. Look at what loses the packets \
          (drop_counts), or raise retries or timeouts of [transport]",
         few(failed, "; ")
+    )
+}
+
+fn dropping(faults: &[String]) -> String {
+    if faults.is_empty() {
+        return "Look at what drops it (probe.puts, probe.drops): raise host.drain, host.queue or switch.port-buffer, or put.retry \
+                if the round trip is longer than that"
+            .to_owned();
+    }
+    format!(
+        "Packets of it were lost by {}: end that sooner, or raise put.retries or put.retry",
+        few(faults, ", ")
     )
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn explain(breach: &Breach, network: &Network, world: &World, node: &
             let host = |index: u32| names[world.hosts[index as usize] as usize].name.clone();
             let ends = &world.flows[flow as usize];
             let (source_host, target) = (host(ends.src), host(ends.dst));
-            Violation::NoAck { time, source_host, target, flow, seq, times }
+            Violation::NoAck { time, source_host, target, flow, seq, times, faults: Vec::new() }
         }
         What::Order(flow, expected, got) => Violation::OutOfOrder { time, node: name, flow, expected, got },
     }

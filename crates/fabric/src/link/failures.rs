@@ -324,6 +324,12 @@ impl Ports {
         self.faults.as_deref()
     }
 
+    /// The faults that lost packets of a flow here.
+    pub(crate) fn faults_of(&self, flow: u32) -> impl Iterator<Item = u16> {
+        let costs = self.faults.iter().flat_map(|state| &state.costs);
+        costs.filter(move |(_, cost)| cost.flows.contains(&flow)).map(|((fault, _), _)| *fault)
+    }
+
     /// What the faults cost here, over the run.
     pub(crate) fn fault_costs(&self, world: &World) -> impl Iterator<Item = FaultRecord> {
         let costs = self.faults.iter().flat_map(|state| &state.costs);

@@ -260,6 +260,26 @@ def test_ctrl_c_and_sigterm_keep_what_was_finished_and_say_so(tmp_path: Path, ho
     assert Results(tmp_path / "results" / "endless-s1").meta["status"] == "partial"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a Unix signal")
+def test_ctrl_c_ends_an_estimate_that_takes_long(tmp_path: Path) -> None:
+    """A fat tree of 686 000 hosts takes a minute or more to lay out."""
+    (tmp_path / "big.toml").write_text(ENDLESS.replace('"star"\nhosts = 8', '"fat-tree"\nk = 140'))
+    program = (
+        "import sys; from backwater.cli import main; print('ready', flush=True); "
+        "sys.exit(main(['run', 'big.toml', '--estimate']))"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(2)
+        assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGINT)
+        _, shown = process.communicate(timeout=10)
+    assert process.returncode == Exit.CAVEATS, shown
+    assert "Traceback" not in shown
+
+
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_a_seed_that_is_not_a_64_bit_number_is_refused(small: Path, seed: int) -> None:
     with pytest.raises(ValueError, match="2\\*\\*64"):

@@ -4,7 +4,7 @@ use crate::errors::raise;
 use crate::functions::{Functions, loaded};
 use crate::processes::joined;
 use crate::stepped::SteppedRun;
-use crate::watching::watched;
+use crate::watching::{unless_interrupted, watched};
 use backwater::{Ahead, Error, Look, Looks, Replay, Run, UserFunctions, ValidScenario, Watch};
 use backwater_units::Time;
 use pyo3::prelude::*;
@@ -20,25 +20,26 @@ use std::time::Duration;
 /// the rest with the first question. Answers are JSON.
 #[pyclass(frozen)]
 pub(crate) struct Scenario {
-    read: backwater::Scenario,
+    read: Arc<backwater::Scenario>,
     /// What questions are asked of. None is about its flows, which may be millions.
-    outline: OnceLock<Result<ValidScenario, String>>,
+    outline: Arc<OnceLock<Result<ValidScenario, String>>>,
 }
 
 impl Scenario {
     fn asked(
         &self,
         py: Python<'_>,
-        question: impl FnOnce(&ValidScenario) -> Result<Value, Error> + Send,
+        question: impl FnOnce(&ValidScenario) -> Result<Value, Error> + Send + 'static,
     ) -> PyResult<String> {
-        let answer = py.detach(|| {
-            let checked = || backwater::outline(self.read.clone()).map_err(|error| error.to_string());
-            match self.outline.get_or_init(checked) {
+        let (read, outline) = (Arc::clone(&self.read), Arc::clone(&self.outline));
+        let answer = unless_interrupted(py, move || {
+            let checked = || backwater::outline((*read).clone()).map_err(|error| error.to_string());
+            match outline.get_or_init(checked) {
                 Ok(scenario) => question(scenario).map(|answer| answer.to_string()),
                 Err(message) => Err(Error::Input(message.clone())),
             }
         });
-        answer.map_err(|error| raise(py, error))
+        answer?.map_err(|error| raise(py, error))
     }
 
     /// A run once more, which only tells of itself.
@@ -50,7 +51,7 @@ impl Scenario {
     ) -> PyResult<String> {
         let functions = loaded(functions)?;
         let stop = AtomicBool::new(false);
-        let work = || question(&mut Replay::new(self.read.clone(), &functions)?, &stop);
+        let work = || question(&mut Replay::new((*self.read).clone(), &functions)?, &stop);
         let (found, raised) = watched(py, &stop, functions.facts.is_some(), work, |_| Ok(()));
         // What was raised comes first: it is why there is no answer.
         raised.map_or_else(|| found.map(|found| found.to_string()).map_err(|error| raise(py, error)), Err)
@@ -70,7 +71,7 @@ impl Scenario {
     ) -> PyResult<Self> {
         let read = py.detach(|| backwater::Scenario::parse(text, origin, &base_dir, &overrides));
         let read = read.map_err(|error| raise(py, error.into()))?;
-        Ok(Self { read, outline: OnceLock::new() })
+        Ok(Self { read: Arc::new(read), outline: Arc::default() })
     }
 
     /// The scenario with every default filled in.
@@ -86,7 +87,7 @@ impl Scenario {
     /// What it will take: `backwater::estimate`. The memory is that of each of so many processes that share the run.
     #[pyo3(signature = (processes=1))]
     fn estimate(&self, py: Python<'_>, processes: usize) -> PyResult<String> {
-        self.asked(py, |scenario| backwater::estimate(scenario, processes.max(1)))
+        self.asked(py, move |scenario| backwater::estimate(scenario, processes.max(1)))
     }
 
     /// The functions of the user's that it names: `controllers` and `detector`, each with `place`, `function` and `parameters`; None

@@ -41,6 +41,33 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
+/// Does work that leaves nothing behind in a thread of its own. What Python raises meanwhile goes to the caller at once, who does not wait
+/// for the work: after Ctrl-C it has no use.
+#[allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method itself is not general enough over lifetimes"
+)]
+pub(crate) fn unless_interrupted<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<Result<T, Error>> {
+    py.detach(|| {
+        let (done, news) = channel();
+        let worker = thread::spawn(move || drop(done.send(work())));
+        loop {
+            match news.recv_timeout(TICK) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let panic = worker.join().err();
+                    let told = panic.map_or_else(|| "no answer".to_owned(), |panic| panicked(panic.as_ref()));
+                    return Ok(Err(Error::bug(told)));
+                }
+            }
+        }
+    })
+}
+
 fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let message = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -57,15 +57,23 @@ def test_a_run_in_steps_is_the_run_in_one_go(tmp_path: Path) -> None:
     assert told.rows() == rows
 
 
-def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("transport", "probe", "table"),
+    [("roce", {"rates": ["messages"]}, "rates"), ("put", {"puts": ["messages"]}, "streams")],
+)
+def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(
+    tmp_path: Path, transport: str, probe: dict[str, Any], table: str
+) -> None:
+    settings: dict[str, Any] = {"topology": STAR, "probe": {"sample": "2us", **probe}}
     rows = [
         {"src": 1, "dst": 0, "size_bytes": 200_000, "start_ps": 0},
         {"src": 2, "dst": 0, "size_bytes": 100_000, "start_ps": 3_000_001},
         {"src": 3, "dst": 2, "size_bytes": 5_000, "start_ps": 900_000_000},
     ]
-    given = bw.Experiment(topology=STAR, traffic=[{"name": "messages", "flows": pl.DataFrame(rows)}])
-    known = whole(given, tmp_path / "whole")
-    with bw.begin(bw.Experiment(topology=STAR, traffic=[EMPTY]), out=tmp_path / "steps") as run:
+    entry = {"name": "messages", "flows": pl.DataFrame(rows), "transport": transport}
+    known = whole(bw.Experiment(traffic=[entry], **settings), tmp_path / "whole")
+    empty = bw.Experiment(traffic=[{**EMPTY, "transport": transport}], **settings)
+    with bw.begin(empty, out=tmp_path / "steps") as run:
         assert run.inject(rows[:1]) == range(1)
         run.step("3us")
         assert run.inject({**rows[1], "src": "h2", "dst": "h0", "traffic": "messages"}) == range(1, 2)
@@ -74,6 +82,7 @@ def test_flows_that_are_injected_are_those_of_a_scenario_that_has_them(tmp_path:
         assert run.inject(pl.DataFrame(rows[2:])) == range(2, 3)
         results = run.finish()
     assert results.digest == known.digest
+    assert results.table(table).collect().height > 0
     for one, other in zip(tables(known), tables(results), strict=True):
         assert_frame_equal(one, other)
 

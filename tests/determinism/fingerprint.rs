@@ -31,7 +31,7 @@ pub(crate) fn watch_all(spec: &mut Spec) {
     let ports = |node: u32| (0..network.ports(node).len() as u16).map(move |port| (node, port));
     spec.probe.ports = (0..network.nodes().len() as u32).flat_map(ports).collect();
     spec.probe.frames.clone_from(&spec.probe.ports);
-    spec.probe.rates = (0..spec.flows.len() as u32).collect();
+    spec.probe.rates = vec![true; spec.flows.iter().map(|flow| flow.group + 1).max().unwrap_or(1).into()];
     spec.probe.sample = Some(Span::from_ps(777_777));
     (spec.probe.marks, spec.probe.pauses, spec.probe.states) = (true, true, true);
     (spec.probe.delivered, spec.probe.isolation, spec.probe.packets) = (true, true, vec![true]);

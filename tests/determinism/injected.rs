@@ -5,9 +5,11 @@ use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::{Rate, Span, Time};
 use proptest::prelude::*;
 use scene::{FAST, authors, flow, red, try_in_steps, us};
+use std::collections::BTreeMap;
 
 use crate::draws::case;
 use crate::fingerprint::{Fingerprint, difference, fingerprint, in_processes, of_saved, taken, watch_all};
+use crate::puts_draws;
 
 /// The scenario without its `late` flows.
 fn without(mut spec: Spec, late: &[(Time, Flow)]) -> Spec {
@@ -61,7 +63,6 @@ proptest! {
         let known = early.len();
         spec.flows = [early, late.clone()].concat();
         watch_all(&mut spec);
-        spec.probe.rates.truncate(known);
         let reference = fingerprint(spec.clone(), FAST, until);
         if reference.is_ok() {
             let mut before = Time::ZERO;
@@ -138,6 +139,71 @@ proptest! {
     }
 }
 
+/// What makes PUTs one stream: their ends, their priority and their kind.
+type Ends = (u32, u32, u8, u16);
+
+/// Draws which of the PUTs come late, and gives each stream its number. One that goes against a stream is known from the beginning: else
+/// its ACKs travel with packets of the other one only after it is known.
+fn late_puts(spec: &Spec, draw: impl Fn(usize) -> u64) -> (Vec<Flow>, Vec<Flow>) {
+    let kind = |flow: &Flow| spec.put_of.get(usize::from(flow.group)).copied().flatten();
+    let ends = |flow: &Flow| kind(flow).map(|kind| -> Ends { (flow.src, flow.dst, flow.priority, kind) });
+    let opposed = |(src, dst, priority, kind): Ends| {
+        spec.flows.iter().any(|other| ends(other) == Some((dst, src, priority, kind)))
+    };
+    let (mut early, mut late): (Vec<Flow>, Vec<Flow>) = (Vec::new(), Vec::new());
+    for (number, flow) in spec.flows.iter().enumerate() {
+        let is_apart = |of: Ends| {
+            let goes_on = early.iter().any(|other| ends(other) == Some(of));
+            let is_used = early.iter().any(|other| other.priority == flow.priority);
+            (goes_on || !opposed(of))
+                && is_used
+                && flow.known_size().is_some()
+                && draw(number).is_multiple_of(2)
+        };
+        if ends(flow).is_some_and(is_apart) { late.push(*flow) } else { early.push(*flow) }
+    }
+    let pairs = early.iter().filter(|flow| kind(flow).is_none() && flow.connection != OWN_CONNECTION);
+    let mut next = pairs.map(|flow| flow.connection + 1).max().unwrap_or(0);
+    let mut streams: BTreeMap<Ends, u32> = BTreeMap::new();
+    for flow in early.iter_mut().chain(&mut late) {
+        if let Some(ends) = ends(flow) {
+            flow.connection = *streams.entry(ends).or_insert(next);
+            next += u32::from(flow.connection == next);
+        }
+    }
+    (early, late)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 2))]
+    #[test]
+    fn puts_that_are_injected_go_on_with_the_stream_of_their_ends_or_begin_one(case in puts_draws::case()) {
+        let draw = |i: usize| mix(case.seed, 0x143d, i as u64);
+        let mut spec = case.spec();
+        let (early, late) = late_puts(&spec, draw);
+        spec.flows = [early, late.clone()].concat();
+        watch_all(&mut spec);
+        let until = Some(us(2_000));
+        let reference = fingerprint(spec.clone(), FAST, until);
+        let mut before = Time::ZERO;
+        let mut at = |(number, flow): (usize, &Flow)| {
+            before += Span::from_ps(draw(100 + number) % (flow.start.since(before).as_ps() + 1));
+            (before, Flow { connection: OWN_CONNECTION, ..*flow })
+        };
+        let late: Vec<(Time, Flow)> = late.iter().enumerate().map(&mut at).collect();
+        let kind = if case.seed.is_multiple_of(2) { Kind::Heap } else { Kind::Windows { threads: 2 } };
+        let alone = injected(spec.clone(), &late, |spec| Simulation::new(spec, kind), until);
+        let shared = in_processes(2, |processes| {
+            injected(spec.clone(), &late, |spec| Simulation::among(processes, spec, FAST, 1), until)
+        });
+        let saved = saved(spec, &late, case.seed, until);
+        for (other, how) in [(alone, format!("{kind:?}")), (shared, "2 processes".to_owned()), (saved, "saved".to_owned())] {
+            let found = difference(&reference, &other, true).unwrap_or_default();
+            prop_assert!(found.is_empty(), "{} injected, {how}: {found}", late.len());
+        }
+    }
+}
+
 #[test]
 fn a_run_whose_flows_are_done_goes_on_with_those_that_are_injected() {
     let net = || backwater_topology::generate::fat_tree(4, Rate::from_gbps(40), Span::from_us(1)).unwrap();
@@ -158,7 +224,6 @@ fn a_run_whose_flows_are_done_goes_on_with_those_that_are_injected() {
     let flows = std::iter::once(first).chain(late.iter().map(|(_, flow)| *flow)).collect();
     let mut spec = authors(net(), flows, red());
     watch_all(&mut spec);
-    spec.probe.rates.truncate(1);
     for until in [None, Some(us(6_000))] {
         let reference = fingerprint(spec.clone(), FAST, until);
         assert_eq!(reference.as_ref().unwrap().0.flows.len(), 5);
@@ -182,7 +247,6 @@ fn a_run_without_flows_waits_for_those_that_are_injected() {
     let mut spec = authors(net, flows, red());
     spec.idle = vec![late[0].1.priority];
     watch_all(&mut spec);
-    spec.probe.rates.clear();
     let reference = fingerprint(spec.clone(), FAST, None);
     let found =
         difference(&reference, &injected(spec, &late, |spec| Simulation::new(spec, FAST), None), true);
@@ -210,7 +274,6 @@ fn flows_that_are_injected_have_the_five_tuples_that_they_would_have_had() {
         }
         let mut spec = authors(net(), flows, red());
         watch_all(&mut spec);
-        spec.probe.rates.truncate(known.len());
         let salted = fingerprint(spec.clone(), FAST, None);
         spec.switch.hashes = five_tuples(&spec.network, spec.seed, &spec.flows);
         let reference = fingerprint(spec.clone(), FAST, None);

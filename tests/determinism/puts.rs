@@ -89,7 +89,7 @@ impl Case {
         all
     }
 
-    fn spec(&self) -> Spec {
+    pub(crate) fn spec(&self) -> Spec {
         let network = self.shape.network(self.alike, self.seed);
         let hosts = network.hosts().len();
         let mut spec = ideal(network, self.flows(hosts as u32));

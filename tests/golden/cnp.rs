@@ -28,7 +28,7 @@ fn scene(mode: Mode) -> Spec {
 fn rate_before(mode: Mode, at: u64) -> Rate {
     let mut spec = scene(mode);
     spec.probe.sample = Some(Span::from_ps(at));
-    spec.probe.rates = vec![0];
+    spec.probe.rates = vec![true];
     // A run ends when nothing is left to do: this keeps it going.
     spec.flows.push(flow(1, 0, 1000, us(99), Pacing::LineRate));
     let outcome = run_until(spec, us(100));

@@ -104,9 +104,9 @@ fn a_cnp_for_one_message_slows_down_the_one_that_is_being_sent() {
         let flows = [6000, 100_000].map(|bytes| message(bytes, Time::ZERO, Pacing::Controlled));
         let mut spec = cut(Mode::FirstMark, flows.to_vec());
         spec.probe.sample = Some(Span::from_ps(at));
-        spec.probe.rates = vec![1];
+        spec.probe.rates = vec![true];
         let outcome = run_until(spec, us(10));
-        outcome.records.rates.iter().find(|sample| sample.time.as_ps() == at).expect("a sample").rate
+        outcome.records.rates.iter().find(|it| (it.time.as_ps(), it.flow) == (at, 1)).expect("a sample").rate
     };
     assert_eq!(rate_before(AT), Rate::from_gbps(40));
     assert_eq!(rate_before(AT + 1), Rate::from_bps(29_960_937_500));
@@ -140,9 +140,9 @@ fn the_round_trip_of_a_message_s_segment_sets_the_rate_of_the_next_message() {
     spec.pairs[0].segment = Some(SegmentSpec { packets: 2, burst: true, once_per_round_trip: false });
     spec.pairs[0].ack = Some(AckSpec { every: 2, size: Bytes::new(64), priority: Some(7) });
     spec.probe.sample = Some(Span::from_us(6));
-    spec.probe.rates = vec![1];
+    spec.probe.rates = vec![true];
     let outcome = run(spec);
-    let rate = outcome.records.rates[0].rate.as_bps();
+    let rate = outcome.records.rates.iter().find(|sample| sample.flow == 1).expect("a sample").rate.as_bps();
     assert!(rate.abs_diff(38_291_556_228) <= 1, "{rate} bit/s");
     // Two messages of one packet are two segments: the second is paced, 1000 B at that rate after the first.
     assert_eq!(parts(&outcome.flows[2]), [200, 8, 0, 0]);

@@ -67,7 +67,7 @@ fn between_two_marks_pass_as_many_as_the_rate_says_and_no_switch_behind_marks_th
 fn rate_before(at: u64) -> Rate {
     let mut spec = slow_link();
     spec.probe.sample = Some(Span::from_ps(at));
-    spec.probe.rates = vec![0];
+    spec.probe.rates = vec![true];
     // A run ends when nothing is left to do: this keeps it going.
     spec.flows.push(flow(1, 0, 1000, us(99), Pacing::LineRate));
     let outcome = run_until(spec, us(100));
@@ -93,7 +93,7 @@ fn the_timer_steps_back_up_153_6_us_after_the_first_answer() {
     const FIRST: u64 = 10_197_000 + 153_600_000;
     let mut spec = slow_link();
     spec.probe.sample = Some(Span::from_ps(FIRST + 1));
-    spec.probe.rates = vec![0];
+    spec.probe.rates = vec![true];
     spec.flows.push(flow(1, 0, 1000, us(199), Pacing::LineRate));
     let outcome = run_until(spec, us(200));
     let rates: Vec<u64> =

@@ -29,7 +29,7 @@ const TWO: SegmentSpec = SegmentSpec { packets: 2, burst: true, once_per_round_t
 /// The sender's rate as it was at `at`, before anything of that instant.
 fn rate_before(mut spec: Spec, at: u64) -> Rate {
     spec.probe.sample = Some(Span::from_ps(at));
-    spec.probe.rates = vec![0];
+    spec.probe.rates = vec![true];
     // A run ends when nothing is left to do: this keeps it going.
     spec.flows.push(flow(1, 0, 1000, us(99), Pacing::LineRate));
     let outcome = run_until(spec, us(100));

@@ -56,7 +56,7 @@ fn a_cnp_is_not_delayed_by_a_full_queue_of_data_on_its_way() {
     spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
     spec.pairs[0].notify = Some(NotifyConfig::standard());
     spec.probe.sample = Some(Span::from_ns(50));
-    spec.probe.rates = vec![0];
+    spec.probe.rates = vec![true];
     let outcome = run(spec);
     let queue = outcome.port((4, 1), 3).peak_queue.get();
     assert!(queue > 100_000, "no queue to h1: {queue} B");

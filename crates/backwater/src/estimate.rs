@@ -125,7 +125,7 @@ pub(crate) fn memory(spec: &Spec, like: &Like, until: Option<Time>, processes: u
 fn sampled(spec: &Spec, end: f64) -> u64 {
     let Some(period) = spec.probe.sample else { return 0 };
     let instants = (end / period.as_ps().max(1) as f64) as u64 + 1;
-    instants.saturating_mul((spec.probe.ports.len() + spec.probe.rates.len()) as u64)
+    instants.saturating_mul(spec.probe.ports.len() as u64 + spec.sampled_rates())
 }
 
 /// Data packets until `end`, and how many links they and their ACKs cross together.

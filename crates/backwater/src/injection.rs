@@ -1,6 +1,6 @@
 //! Flows that are added to a run that stands between two steps: what they may be.
 use crate::error::Error;
-use backwater_fabric::LONGEST_RUN;
+use backwater_fabric::{LONGEST_RUN, Simulation};
 use backwater_scenario::ValidScenario;
 use backwater_scenario::settings::{Control, Transport};
 use backwater_topology::Network;
@@ -65,9 +65,7 @@ pub(crate) struct Moment<'a> {
     pub(crate) now: Time,
     /// Its end.
     pub(crate) until: Time,
-    pub(crate) network: &'a Network,
-    /// Whether flows can have a priority.
-    pub(crate) has_priority: &'a dyn Fn(u8) -> bool,
+    pub(crate) simulation: &'a Simulation,
 }
 
 impl Gate {
@@ -97,7 +95,8 @@ impl Gate {
     }
 
     fn flow(&mut self, one: &Injection, run: &Moment<'_>) -> Result<Flow, Wrong> {
-        let (src, dst) = (self.host("src", &one.src, run.network)?, self.host("dst", &one.dst, run.network)?);
+        let network = run.simulation.network();
+        let (src, dst) = (self.host("src", &one.src, network)?, self.host("dst", &one.dst, network)?);
         if src == dst {
             let found = format!("dst = {} is its source", one.dst);
             return Err(Wrong::new(found, "another host".into(), "give two hosts"));
@@ -114,19 +113,21 @@ impl Gate {
             return Err(Wrong::new(found, allowed, "inject it before the step that its start is in"));
         }
         let entry = self.entry(one.traffic.as_ref())?;
-        if entry.is_put {
-            let found = format!("traffic.{} has transport = \"put\"", entry.name);
-            let allowed = "entries with transport = \"roce\"".to_owned();
+        let several = [src, dst].into_iter().find(|host| network.nics(*host).len() > 1);
+        if let Some(host) = several.filter(|_| entry.is_put) {
+            let host = network.name(network.hosts()[host as usize]);
+            let found = format!("traffic.{} has PUTs, and host {host} has several links", entry.name);
             return Err(Wrong::new(
                 found,
-                allowed,
-                "name another entry: streams of PUTs are laid out beforehand",
+                "hosts with one link".into(),
+                "name an entry with transport = \"roce\"",
             ));
         }
         let priority = one.priority.unwrap_or(entry.group.priority);
-        if !(run.has_priority)(priority) {
+        if !run.simulation.has_priority(priority) {
             let found = format!("priority = {priority} is used by no flow of the scenario");
-            let allowed = (0..8).filter(|other| (run.has_priority)(*other)).map(|other| other.to_string());
+            let allowed =
+                (0..8).filter(|other| run.simulation.has_priority(*other)).map(|other| other.to_string());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
             return Err(Wrong::new(
                 found,
@@ -134,7 +135,20 @@ impl Gate {
                 "switches have no queue for it: give it to a [[traffic]] entry",
             ));
         }
-        Ok(Flow { priority, ..entry.group.flow(src, dst, one.size, one.start) })
+        let flow = Flow { priority, ..entry.group.flow(src, dst, one.size, one.start) };
+        if run.simulation.holds_up(&flow) {
+            let found = format!(
+                "its PUTs would wait for ever behind those of traffic.{} that have no end",
+                entry.name
+            );
+            let allowed = "another priority, source or destination".to_owned();
+            return Err(Wrong::new(
+                found,
+                allowed,
+                "PUTs that have these in common are sent one flow after the other",
+            ));
+        }
+        Ok(flow)
     }
 
     fn entry(&self, which: Option<&Which>) -> Result<&Entry, Wrong> {

@@ -195,7 +195,7 @@ impl SteppedRun {
     }
 
     /// Adds flows that start now or later, and returns their numbers. What happens is what would have if they had been the last
-    /// flows of the scenario from the beginning: a flow's number decides its path and what it draws. Their rates are not sampled.
+    /// flows of the scenario from the beginning: a flow's number decides its path and what it draws.
     ///
     /// # Errors
     /// Unknown hosts and entries, sizes of 0, a start that has passed, a priority without queues; then none of them is added. A run that
@@ -375,13 +375,7 @@ impl Standing {
                 "error: inject: the run is {why}\n  help: begin another one, with a later run.until or without one"
             )));
         }
-        let simulation = &self.simulation;
-        let run = Moment {
-            now,
-            until: self.course.until(),
-            network: simulation.network(),
-            has_priority: &|priority| simulation.has_priority(priority),
-        };
+        let run = Moment { now, until: self.course.until(), simulation: &self.simulation };
         let flows = self.gate.flows(injected, &run)?;
         for flow in &flows {
             self.names.add_flow(flow.group).map_err(Error::bug)?;

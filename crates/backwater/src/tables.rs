@@ -105,8 +105,12 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     if sample.is_some() && !ports.is_empty() {
         demands.push(Demand { table: TableId::Samples, rows: instants.map(|n| n * of_ports(ports.len())) });
     }
-    if sample.is_some() && !rates.is_empty() {
-        demands.push(Demand { table: TableId::Rates, rows: instants.map(|n| n * rates.len() as u64) });
+    if sample.is_some() && rates.contains(&true) {
+        // How many will be injected nobody knows.
+        demands.push(Demand {
+            table: TableId::Rates,
+            rows: instants.map(|n| n * spec.sampled_rates()).filter(|rows| *rows > 0),
+        });
     }
     demands
 }

@@ -61,6 +61,20 @@ fn time_passes_in_an_idle_network() {
 }
 
 #[test]
+fn puts_behind_those_without_an_end_are_refused() {
+    let endless = "name = \"endless\"\nkind = \"long-lived\"\nfrom = \"h1\"\nto = \"h0\"\nstart = \"10us\"\ntransport = \"put\"";
+    let mut stepped = run(endless, &["run.until=100us"]).begin().unwrap();
+    let refused = stepped.inject(&[at(us(10))]).expect_err("it waits for ever").to_string();
+    for words in ["flows[0]", "wait for ever behind", "allowed: another priority", "help:"] {
+        assert!(refused.contains(words), "{refused}");
+    }
+    let other = Injection { src: Which::Number(2), ..at(us(10)) };
+    stepped.inject(&[at(us(9)), other]).unwrap();
+    stepped.step(us(99)).unwrap();
+    assert_eq!(stepped.completions().unwrap().len(), 2);
+}
+
+#[test]
 fn time_passes_to_the_end_that_the_scenario_says_and_no_further() {
     let mut stepped = empty(&["run.until=20us"]);
     stepped.step(us(15)).unwrap();

@@ -115,20 +115,20 @@ impl FabricNode {
         }
     }
 
-    /// One more flow leaves from it.
-    pub(crate) fn add_sender(&mut self, index: u32, world: &World) {
+    /// One more flow leaves from it, `now` or later. `number`: the stream of PUTs that begins with it.
+    pub(crate) fn add_sender(&mut self, index: u32, number: Option<u32>, now: u64, world: &World) {
         match self {
-            Self::Host(host) => host.add_sender(index, world),
-            Self::Several(host) => host.add_sender(index, world),
+            Self::Host(host) => host.add_sender(index, number, now, world),
+            Self::Several(host) => host.add_sender(index, number, now, world),
             Self::Switch(_) => {}
         }
     }
 
     /// One more flow ends at it.
-    pub(crate) fn add_receiver(&mut self, index: u32, world: &World) {
+    pub(crate) fn add_receiver(&mut self, index: u32, number: Option<u32>, world: &World) {
         match self {
-            Self::Host(host) => host.add_receiver(index, world),
-            Self::Several(host) => host.add_receiver(index, world),
+            Self::Host(host) => host.add_receiver(index, number, world),
+            Self::Several(host) => host.add_receiver(index, number, world),
             Self::Switch(_) => {}
         }
     }

@@ -341,6 +341,16 @@ impl Spec {
     pub fn loses(&self) -> bool {
         self.switch.overflow != Overflow::Stop || self.faults.loses()
     }
+
+    /// Flows whose controlled rate is sampled, but for those that are injected.
+    pub fn sampled_rates(&self) -> u64 {
+        self.flows.iter().filter(|flow| samples_rate(&self.probe.rates, flow)).count() as u64
+    }
+}
+
+/// Whether the controlled rate of a flow is sampled, by what [`ProbeSpec::rates`] says.
+pub(crate) fn samples_rate(rates: &[bool], flow: &Flow) -> bool {
+    flow.pacing.is_controlled() && rates.get(usize::from(flow.group)) == Some(&true)
 }
 
 /// A switch: queueing, switching and flow control can be combined freely.
@@ -458,8 +468,8 @@ pub struct ProbeSpec {
     pub sample: Option<Span>,
     /// Sampled egress ports (node, port).
     pub ports: Vec<(u32, u16)>,
-    /// Flows whose controlled rate is sampled.
-    pub rates: Vec<u32>,
+    /// By traffic entry: sample the controlled rates of its flows. Entries beyond the list: no.
+    pub rates: Vec<bool>,
     /// Record every mark.
     pub marks: bool,
     /// Record every PAUSE and RESUME that takes effect.

@@ -17,7 +17,7 @@ use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
     Arbiter, Balancing, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
-    ReliableSpec, Spec, SwitchSpec, Switching,
+    ReliableSpec, Spec, SwitchSpec, Switching, samples_rate,
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
@@ -200,6 +200,8 @@ pub(crate) struct World {
     pub(crate) spreads: bool,
     /// By traffic entry: whether its packets are recorded. Empty if none are.
     packets_of: Vec<bool>,
+    /// By traffic entry: whether the controlled rates of its flows are sampled. Empty if none are.
+    rates_of: Vec<bool>,
     /// Whether what happens to the congested-flow tables is recorded.
     pub(crate) isolation_events: bool,
     /// Slots of each congested-flow table; `None`: unlimited, or no isolation.
@@ -321,12 +323,7 @@ impl World {
             pairs: spec.pairs.clone(),
             user: User::new(user),
             pair_of: spec.pair_of.clone(),
-            streams: Streams::new(
-                &spec.puts,
-                &flows,
-                |flow| spec.put_of.get(usize::from(flow.group)).copied().flatten(),
-                |flow| classes.class(flow.priority),
-            ),
+            streams: Streams::new(&spec.puts, &spec.put_of, &flows, |flow| classes.class(flow.priority)),
             puts_of: if_any(&spec.probe.puts),
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
@@ -361,6 +358,7 @@ impl World {
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
             spreads: switch.balancing != Balancing::Ecmp,
             packets_of: if_any(&spec.probe.packets),
+            rates_of: if_any(&spec.probe.rates),
             isolation_events: spec.probe.isolation,
             slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
             hosts: spec.network.hosts().to_vec(),
@@ -429,6 +427,11 @@ impl World {
     pub(crate) fn follows(&self, flow: u32) -> bool {
         !self.packets_of.is_empty()
             && self.packets_of.get(usize::from(self.flows[flow as usize].group)) == Some(&true)
+    }
+
+    /// Whether the controlled rate of a flow is sampled.
+    pub(crate) fn samples_rate(&self, flow: &Flow) -> bool {
+        self.sample < u64::MAX && samples_rate(&self.rates_of, flow)
     }
 
     /// Payload of a flow's queue pair that is under way at most, each message in memory of its own.

@@ -3,7 +3,7 @@ use backwater_traffic::Flow;
 
 use crate::spec::Spec;
 
-/// The flows, steps and ranks of each host, by index, and whether a flow's rate is sampled. Needed only to build the hosts.
+/// The flows, steps and ranks of each host, by index. Needed only to build the hosts.
 pub(crate) struct HostFlows {
     sent: Vec<Vec<u32>>,
     received: Vec<Vec<u32>>,
@@ -11,7 +11,6 @@ pub(crate) struct HostFlows {
     steps: Vec<Vec<u32>>,
     /// Numbers of the ranks of each host.
     ranks: Vec<Vec<u32>>,
-    watched: Vec<bool>,
 }
 
 impl HostFlows {
@@ -22,7 +21,6 @@ impl HostFlows {
             received: vec![Vec::new(); hosts],
             steps: vec![Vec::new(); hosts],
             ranks: vec![Vec::new(); hosts],
-            watched: vec![false; flows.len()],
         };
         for (index, flow) in (0..).zip(flows) {
             ends.sent[flow.src as usize].push(index);
@@ -33,9 +31,6 @@ impl HostFlows {
         }
         for (number, rank) in (0..).zip(&spec.programs.ranks) {
             ends.ranks[rank.host as usize].push(number);
-        }
-        for flow in &spec.probe.rates {
-            ends.watched[*flow as usize] = true;
         }
         ends
     }
@@ -58,10 +53,5 @@ impl HostFlows {
     /// The numbers of its ranks.
     pub(crate) fn ranks(&self, host: usize) -> &[u32] {
         &self.ranks[host]
-    }
-
-    /// Whether the rate of a flow is sampled.
-    pub(crate) fn is_watched(&self, flow: u32) -> bool {
-        self.watched[flow as usize]
     }
 }

@@ -439,9 +439,9 @@ impl Ports {
         self.sampled.len()
     }
 
-    /// The node has something else to sample, from the start on.
-    pub(crate) const fn sample_from_start(&mut self) {
-        self.next_sample = 0;
+    /// The node has something else to sample from `now` on, at each whole number of periods.
+    pub(crate) fn sample_from(&mut self, now: u64, period: u64) {
+        self.next_sample = self.next_sample.min(now.next_multiple_of(period));
     }
 
     /// When samples are due next.

@@ -250,7 +250,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         let (receivers, notifiers) = queue_pairs::receiving(ends.received(host), world);
         let steps = Steps::new(ends.steps(host), &spec.steps, senders.len(), world);
         let watched = (0..senders.len() as u32)
-            .filter(|i| ends.is_watched(senders[*i as usize].flow()))
+            .filter(|i| world.samples_rate(&world.flows[senders[*i as usize].flow() as usize]))
             .collect::<Vec<_>>();
         let endpoint = spec.endpoints.get(host).and_then(Option::as_ref);
         let endpoint = endpoint.map(|spec| Box::new(Endpoint::new(spec, &ports, world)));
@@ -298,7 +298,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
             delivered: world.delivered.then(|| Box::new(Delivered::new(world))),
         };
         if !this.watched.is_empty() {
-            this.ports.sample_from_start();
+            this.ports.sample_from(0, world.sample);
         }
         if let Some((start, _)) = this.next_start(world) {
             this.ports.set_timer(start, NIC, Purpose::Start, 0);
@@ -313,8 +313,8 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         this
     }
 
-    /// The sending half of one more flow, which starts now or later.
-    pub(crate) fn add_sender(&mut self, index: u32, world: &World) {
+    /// The sending half of one more flow, which starts `now` or later. `number`: the stream of PUTs that begins with it.
+    pub(crate) fn add_sender(&mut self, index: u32, number: Option<u32>, now: u64, world: &World) {
         let start = |sender: &Sender| world.flows[sender.flow() as usize].start;
         let flow = &world.flows[index as usize];
         let (slot, pacer) = (self.senders.len() as u32, self.pacers.len() as u32);
@@ -331,6 +331,13 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         self.pacers.push(Pacer::new(index, flow, self.ports.egress(port).rate(), world));
         self.senders.push(Sender::new(index, flow, pacer, OWN_CONNECTION, world));
         self.add_queue_pair(port);
+        if world.samples_rate(flow) {
+            self.ports.sample_from(now, world.sample);
+            self.watched.push(slot);
+        }
+        if let Some(number) = number {
+            self.transports.puts_or_new(world).add_outgoing(number, self.ports.egress(NIC).rate(), world);
+        }
         if let Some(steps) = &mut self.steps {
             steps.add_sender();
         }
@@ -341,7 +348,10 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     }
 
     /// Its receiving half.
-    pub(crate) fn add_receiver(&mut self, index: u32, world: &World) {
+    pub(crate) fn add_receiver(&mut self, index: u32, number: Option<u32>, world: &World) {
+        if let Some(number) = number {
+            self.transports.puts_or_new(world).add_incoming(number, world);
+        }
         let flow = &world.flows[index as usize];
         let pair = &world.pairs[usize::from(world.pair_of(flow))];
         let notes = if pair.notify.is_some() {

@@ -8,11 +8,11 @@ use crate::node::FabricNode;
 use crate::simulation::{Course, End, Simulation, steps_of};
 
 impl Simulation {
-    /// Adds flows of known size, each with a queue pair of its own, that start now or later; returns their numbers. The outcome is that
+    /// Adds flows of known size, each with a queue pair of its own or in the stream of its PUTs, that start now or later; returns their numbers. The outcome is that
     /// of a run in which they were the last ones from the beginning: what a flow draws, its path and its place among flows that start
     /// at one instant go by its number.
     ///
-    /// The caller has checked them as those of a [`crate::Spec`]; their priorities are in use, and their entries are none of PUTs.
+    /// The caller has checked them as those of a [`crate::Spec`]; their priorities are in use, and no stream of PUTs [holds them up](Self::holds_up).
     pub fn inject(&mut self, course: &mut Course, flows: &[Flow]) -> Range<u32> {
         let first = self.world.flows.len() as u32;
         let hosts = self.network.hosts();
@@ -39,15 +39,16 @@ impl Simulation {
                 slots.push((sender, receiver));
             }
         }
+        let now = self.engine.now().as_ps();
         let world = Arc::make_mut(&mut self.world);
-        world.add_flows(flows, &slots, &self.network);
-        for (index, flow) in (first..).zip(flows) {
+        let begun = world.add_flows(flows, &slots, &self.network);
+        for ((index, flow), stream) in (first..).zip(flows).zip(begun) {
             let (src, dst) = (hosts[flow.src as usize], hosts[flow.dst as usize]);
             if let Some(source) = self.engine.node_mut(src) {
-                source.add_sender(index, world);
+                source.add_sender(index, stream, now, world);
             }
             if let Some(destination) = self.engine.node_mut(dst) {
-                destination.add_receiver(index, world);
+                destination.add_receiver(index, stream, world);
             }
             self.engine.changed(src);
             self.goal += steps_of(index, flow, world);
@@ -59,6 +60,9 @@ impl Simulation {
                 }
             });
         }
+        if flows.iter().any(|flow| world.samples_rate(flow)) {
+            course.stretch = self.stretch();
+        }
         course.end = course.end.filter(|end| *end != End::Finished);
         first..first + flows.len() as u32
     }
@@ -66,6 +70,11 @@ impl Simulation {
     /// The flows that were injected, in the order of their numbers.
     pub fn injected(&self) -> &[Flow] {
         &self.world.flows[self.given as usize..]
+    }
+
+    /// Whether a flow would wait for ever: its stream of PUTs sends flow after flow, and one before it has no end.
+    pub fn holds_up(&self, flow: &Flow) -> bool {
+        self.world.streams.as_ref().is_some_and(|streams| streams.holds_up(flow, self.world.class_of(flow)))
     }
 
     /// Whether flows can have this priority: some flow has it, or an ACK.

@@ -54,6 +54,11 @@ impl Transports {
         self.puts.as_ref().map_or(0, |puts| puts.observed())
     }
 
+    /// The PUT streams of a host that is to have one more.
+    pub(crate) fn puts_or_new(&mut self, world: &World) -> &mut Puts {
+        self.puts.get_or_insert_with(|| Box::new(Puts::empty(world)))
+    }
+
     /// Its PUT streams.
     #[inline]
     pub(crate) fn puts(&self) -> Option<&Puts> {

@@ -51,7 +51,6 @@ pub(super) fn keep(context: &mut Context<'_>, spec: &mut Spec) {
             Event::Done(_) => true,
         });
     }
-    spec.probe.rates.retain_mut(|flow| moved(flow, &place));
     for rank in spec.programs.ranks.iter_mut().filter(|rank| !keeps(rank.group)) {
         (rank.ops, rank.lines, rank.start) = (Arc::from([]), None, Time::ZERO);
     }

@@ -15,6 +15,7 @@ use super::pattern::Pattern;
 use super::{Context, is_put};
 use crate::document::at;
 use crate::document::nearest;
+use crate::settings::Control;
 
 /// What the fabric records.
 pub(super) fn probe(
@@ -166,17 +167,25 @@ fn delivered(context: &mut Context<'_>) -> bool {
     probe.delivered
 }
 
-fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
+/// Whether controlled rates are sampled, by traffic entry.
+fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<bool> {
     let settings = context.settings;
-    let mut groups = Vec::new();
+    let mut sampled = vec![false; settings.traffic.len()];
     for (index, name) in settings.probe.rates.iter().enumerate() {
         let Some(group) = entry(context, "rates", index, name) else { continue };
-        let own = flows.iter().filter(|flow| usize::from(flow.group) == group);
+        sampled[group] = true;
+        let mut own = flows.iter().filter(|flow| usize::from(flow.group) == group).peekable();
+        let entry = &settings.traffic[group];
+        let never = if entry.workload.is_injected() {
+            entry.control == Some(Control::LineRate)
+        } else {
+            own.peek().is_some() && own.all(|flow| !flow.pacing.is_controlled())
+        };
         if is_put(settings, group) {
             let message = format!("{name:?} has PUTs, whose windows are no rates");
             let help = "take it out of probe.rates; probe.puts = [\"…\"] follows streams, probe.streams sums them up";
             context.report(&at!["probe", "rates", index], message, "no controlled rate", help);
-        } else if own.clone().next().is_some() && own.clone().all(|flow| !flow.pacing.is_controlled()) {
+        } else if never {
             let message =
                 format!("the flows of {name:?} are not under congestion control and have no rate to sample");
             context.report(
@@ -186,8 +195,6 @@ fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<u32> {
                 "take it out of probe.rates",
             );
         }
-        groups.push(group);
     }
-    let sampled = |flow: &Flow| flow.pacing.is_controlled() && groups.contains(&usize::from(flow.group));
-    (0..).zip(flows).filter(|(_, flow)| sampled(flow)).map(|(index, _)| index).collect()
+    if settings.probe.rates.is_empty() { Vec::new() } else { sampled }
 }

@@ -77,8 +77,11 @@ impl Puts {
         let mut specs = Vec::new();
         for (number, (put, place)) in (0..).zip(&self.kinds) {
             let own = |flow: &&Flow| self.of_entry[usize::from(flow.group)] == Some(number);
+            let entries = context.settings.traffic.iter().zip(&self.of_entry);
+            let injected =
+                entries.clone().any(|(entry, of)| *of == Some(number) && entry.workload.is_injected());
             fits::check(context, put, place);
-            fits::retry(context, put, place, (network, routes), flows.iter().filter(own));
+            fits::retry(context, put, place, (network, routes), flows.iter().filter(own), injected);
             specs.push(spec(put));
         }
         (context.problems.len() == before).then_some(specs)

@@ -39,7 +39,6 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 pub(crate) use offer::What;
 
-use crate::record::StreamId;
 use crate::transport::put::effect::Effect;
 use crate::transport::put::incoming::{Desk, Incoming};
 use crate::transport::put::outgoing::Outgoing;
@@ -74,36 +73,50 @@ pub(crate) struct Puts {
 impl Puts {
     /// The streams that a host sends and receives; `None` if there are none.
     pub(crate) fn new(host: u32, line: Rate, world: &World) -> Option<Box<Self>> {
-        let streams = world.streams.as_deref()?;
-        let own = |end: fn(&streams::Stream) -> u32| {
-            (0u32..).zip(&streams.all).filter(move |(_, stream)| end(stream) == host)
-        };
-        let (sent, received) = (|| own(|stream| stream.src), || own(|stream| stream.dst));
-        let outgoing: Vec<Outgoing> =
-            sent().map(|(number, stream)| Outgoing::new(number, streams.kind(stream), line)).collect();
-        let incoming: Vec<Incoming> = received().map(|(number, _)| Incoming::new(number)).collect();
-        if outgoing.is_empty() && incoming.is_empty() {
-            return None;
+        let mut puts = Self::empty(world);
+        for (number, stream) in (0..).zip(&world.streams.as_deref()?.all) {
+            if stream.src == host {
+                puts.add_outgoing(number, line, world);
+            }
+            if stream.dst == host {
+                puts.add_incoming(number, world);
+            }
         }
-        let id = |(_, stream): (u32, &streams::Stream)| stream.id(world);
-        let sums = world.stream_sums.then(|| {
-            let (sent, received): (Vec<StreamId>, Vec<StreamId>) =
-                (sent().map(id).collect(), received().map(id).collect());
-            Box::new(Sums::new(sent, received, world.sample))
-        });
+        (!puts.outgoing.is_empty() || !puts.incoming.is_empty()).then(|| Box::new(puts))
+    }
+
+    /// Those of a host that has none.
+    pub(crate) fn empty(world: &World) -> Self {
+        let kinds = world.streams.as_deref().map_or(&[][..], |streams| &streams.kinds);
         let classes = usize::from(world.classes.count);
-        Some(Box::new(Self {
-            turns: Turns::new(outgoing.len(), classes),
-            owed: Turns::new(incoming.len(), classes),
-            desks: streams.kinds.iter().map(Desk::new).collect(),
-            effects: vec![VecDeque::new(); streams.kinds.len()],
-            outgoing,
-            incoming,
+        Self {
+            outgoing: Vec::new(),
+            incoming: Vec::new(),
+            turns: Turns::new(classes),
             replays: VecDeque::new(),
             replayed_at: 0,
             spaced_until: 0,
-            sums,
-        }))
+            effects: vec![VecDeque::new(); kinds.len()],
+            desks: kinds.iter().map(Desk::new).collect(),
+            owed: Turns::new(classes),
+            sums: world.stream_sums.then(|| Box::new(Sums::new(world.sample))),
+        }
+    }
+
+    /// The host sends one more stream, after all others.
+    pub(crate) fn add_outgoing(&mut self, number: u32, line: Rate, world: &World) {
+        let streams = streams(world);
+        let stream = streams.stream(number);
+        self.outgoing.push(Outgoing::new(number, streams.kind(stream), line));
+        self.turns.add_stream();
+        self.sums.iter_mut().for_each(|sums| sums.add(stream.id(world), false));
+    }
+
+    /// The host receives one more stream, after all others.
+    pub(crate) fn add_incoming(&mut self, number: u32, world: &World) {
+        self.incoming.push(Incoming::new(number));
+        self.owed.add_stream();
+        self.sums.iter_mut().for_each(|sums| sums.add(streams(world).stream(number).id(world), true));
     }
 
     /// What is summed up by period, if anything is.

@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use backwater_traffic::{Flow, OWN_CONNECTION};
+use backwater_units::Time;
 
 use crate::record::StreamId;
 use crate::spec::PutSpec;
@@ -25,7 +26,12 @@ pub(crate) struct Stream {
     pub(crate) in_slot: u32,
     /// The stream that goes the other way, if there is one: packets of either carry the ACKs of the other.
     pub(crate) opposite: Option<u32>,
+    /// When the first of its flows begins that have no end: flows behind it are never sent. `Time::MAX`: none is such.
+    endless: Time,
 }
+
+/// Initiator, target, class and kind: the flows that have these in common are one stream.
+type Ends = (u32, u32, u8, u16);
 
 impl Stream {
     /// What records call it.
@@ -46,60 +52,119 @@ pub(crate) struct Streams {
     pub(super) all: Vec<Stream>,
     /// The stream of each flow.
     of: Vec<u32>,
+    /// The kind of each traffic entry that has PUTs.
+    kind_of: Vec<Option<u16>>,
+    /// The first stream of such ends.
+    numbers: BTreeMap<Ends, u32>,
+    /// Streams of each host that sends or receives any.
+    sent: BTreeMap<u32, u32>,
+    received: BTreeMap<u32, u32>,
 }
 
 impl Streams {
-    /// The streams of those flows that have a kind of PUT; `None` if there are none.
+    /// The streams of those flows whose traffic entry has a kind of PUT; `None` if none can have one.
     pub(crate) fn new(
         kinds: &[PutSpec],
+        kind_of: &[Option<u16>],
         flows: &[Flow],
-        kind_of: impl Fn(&Flow) -> Option<u16>,
         class_of: impl Fn(&Flow) -> u8,
     ) -> Option<Box<Self>> {
-        let mut streams = Self { kinds: kinds.to_vec(), all: Vec::new(), of: vec![NONE; flows.len()] };
+        if kinds.is_empty() {
+            return None;
+        }
+        let mut streams = Self {
+            kinds: kinds.to_vec(),
+            all: Vec::new(),
+            of: Vec::with_capacity(flows.len()),
+            kind_of: kind_of.to_vec(),
+            numbers: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            received: BTreeMap::new(),
+        };
         let mut by_connection = BTreeMap::new();
-        let (mut sent, mut received) = (BTreeMap::<u32, u32>::new(), BTreeMap::<u32, u32>::new());
-        for (index, flow) in (0..).zip(flows) {
-            let Some(kind) = kind_of(flow) else { continue };
+        for flow in flows {
             let next = streams.all.len() as u32;
-            let number = match flow.connection {
-                OWN_CONNECTION => next,
-                connection => *by_connection.entry(connection).or_insert(next),
+            let known = match flow.connection {
+                OWN_CONNECTION => None,
+                connection => Some(*by_connection.entry(connection).or_insert(next)),
             };
-            streams.of[index as usize] = number;
-            if number == next {
-                let (out, into) = (sent.entry(flow.src).or_default(), received.entry(flow.dst).or_default());
-                streams.all.push(Stream {
-                    flow: index,
-                    src: flow.src,
-                    dst: flow.dst,
-                    kind,
-                    class: class_of(flow),
-                    out_slot: *out,
-                    in_slot: *into,
-                    opposite: None,
-                });
-                (*out, *into) = (*out + 1, *into + 1);
+            streams.add_to(known.filter(|known| *known < next), flow, class_of(flow));
+        }
+        for number in 0..streams.all.len() as u32 {
+            streams.pair_up(number);
+        }
+        Some(Box::new(streams))
+    }
+
+    /// There is one more flow, after all others. A PUT goes on with the stream of its ends, or begins one: the number of the stream, and whether it
+    /// is new.
+    pub(crate) fn add(&mut self, flow: &Flow, class: u8) -> Option<(u32, bool)> {
+        let ends = self.kind_of(flow).map(|kind| (flow.src, flow.dst, class, kind));
+        let known = ends.and_then(|ends| self.numbers.get(&ends).copied());
+        let number = self.add_to(known, flow, class)?;
+        if known.is_none() {
+            self.pair_up(number);
+            // From now on the one that goes the other way carries its ACKs.
+            if let Some(opposite) = self.stream(number).opposite {
+                self.pair_up(opposite);
             }
         }
-        streams.pair_up();
-        (!streams.all.is_empty()).then(|| Box::new(streams))
+        Some((number, known.is_none()))
     }
 
-    /// There are more flows, after all others, which are none of PUTs.
-    pub(crate) fn add_others(&mut self, count: usize) {
-        self.of.resize(self.of.len() + count, NONE);
+    fn pair_up(&mut self, number: u32) {
+        let Stream { src, dst, class, kind, .. } = *self.stream(number);
+        self.all[number as usize].opposite = self.numbers.get(&(dst, src, class, kind)).copied();
     }
 
-    fn pair_up(&mut self) {
-        let mut numbers = BTreeMap::new();
-        for (number, stream) in (0u32..).zip(&self.all) {
-            numbers.entry((stream.src, stream.dst, stream.class, stream.kind)).or_insert(number);
+    /// Whether a flow would never be sent, as its stream has one before it that has no end.
+    pub(crate) fn holds_up(&self, flow: &Flow, class: u8) -> bool {
+        let ends = self.kind_of(flow).map(|kind| (flow.src, flow.dst, class, kind));
+        let number = ends.and_then(|ends| self.numbers.get(&ends));
+        number.is_some_and(|number| self.stream(*number).endless <= flow.start)
+    }
+
+    fn kind_of(&self, flow: &Flow) -> Option<u16> {
+        self.kind_of.get(usize::from(flow.group)).copied().flatten()
+    }
+
+    /// Adds a flow to a stream or, without one, to a new one, if it is a PUT: its stream.
+    fn add_to(&mut self, known: Option<u32>, flow: &Flow, class: u8) -> Option<u32> {
+        let index = self.of.len() as u32;
+        let Some(kind) = self.kind_of(flow) else {
+            self.of.push(NONE);
+            return None;
+        };
+        let next = self.all.len() as u32;
+        let number = known.unwrap_or(next);
+        self.of.push(number);
+        if number == next {
+            let slot = |of: &mut BTreeMap<u32, u32>, host: u32| {
+                let count = of.entry(host).or_default();
+                *count += 1;
+                *count - 1
+            };
+            let Flow { src, dst, .. } = *flow;
+            let (out_slot, in_slot) = (slot(&mut self.sent, src), slot(&mut self.received, dst));
+            let (opposite, endless) = (None, Time::MAX);
+            self.all.push(Stream {
+                flow: index,
+                src,
+                dst,
+                kind,
+                class,
+                out_slot,
+                in_slot,
+                opposite,
+                endless,
+            });
+            self.numbers.entry((src, dst, class, kind)).or_insert(next);
         }
-        for stream in &mut self.all {
-            let opposite = (stream.dst, stream.src, stream.class, stream.kind);
-            stream.opposite = numbers.get(&opposite).copied();
+        if flow.is_endless() {
+            let endless = &mut self.all[number as usize].endless;
+            *endless = (*endless).min(flow.start);
         }
+        Some(number)
     }
 
     /// The stream of a flow.

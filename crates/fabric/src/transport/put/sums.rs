@@ -23,19 +23,15 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Of the streams that a host sends and receives, by periods of `sample` ps.
-    pub(crate) fn new(
-        initiators: impl IntoIterator<Item = StreamId>,
-        targets: impl IntoIterator<Item = StreamId>,
-        sample: u64,
-    ) -> Self {
-        Self {
-            start: 0,
-            end: sample,
-            sample,
-            initiators: initiators.into_iter().map(|stream| nothing(stream, false)).collect(),
-            targets: targets.into_iter().map(|stream| nothing(stream, true)).collect(),
-        }
+    /// Of no stream yet, by periods of `sample` ps.
+    pub(crate) const fn new(sample: u64) -> Self {
+        Self { start: 0, end: sample, sample, initiators: Vec::new(), targets: Vec::new() }
+    }
+
+    /// The host has one more stream, of which it is the target or the initiator.
+    pub(crate) fn add(&mut self, stream: StreamId, target: bool) {
+        let list = if target { &mut self.targets } else { &mut self.initiators };
+        list.push(nothing(stream, target));
     }
 
     /// Something happened to stream number `at`: of those that the host receives if the event is one of the target's, else

@@ -29,13 +29,14 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    pub(crate) fn new(streams: usize, classes: usize) -> Self {
-        Self {
-            ready: vec![VecDeque::new(); classes],
-            lined: 0,
-            later: BinaryHeap::new(),
-            places: vec![Place::Away; streams],
-        }
+    /// Of no stream yet.
+    pub(crate) fn new(classes: usize) -> Self {
+        Self { ready: vec![VecDeque::new(); classes], lined: 0, later: BinaryHeap::new(), places: Vec::new() }
+    }
+
+    /// There is one more stream, after all others.
+    pub(crate) fn add_stream(&mut self) {
+        self.places.push(Place::Away);
     }
 
     /// A stream may send a packet that is there at `due`. One that waits for its turn keeps it.
@@ -114,6 +115,12 @@ impl Turns {
 mod tests {
     use super::*;
 
+    fn of(streams: usize, classes: usize) -> Turns {
+        let mut turns = Turns::new(classes);
+        (0..streams).for_each(|_| turns.add_stream());
+        turns
+    }
+
     fn served(turns: &mut Turns, count: usize) -> Vec<u32> {
         (0..count)
             .map(|_| {
@@ -127,7 +134,7 @@ mod tests {
 
     #[test]
     fn streams_send_packet_by_packet_in_turn() {
-        let mut turns = Turns::new(3, 2);
+        let mut turns = of(3, 2);
         for stream in [2, 0, 1] {
             turns.add(stream, 1, 0, 10);
         }
@@ -137,7 +144,7 @@ mod tests {
 
     #[test]
     fn of_the_classes_that_may_send_the_stream_goes_first_that_has_waited_for_longest() {
-        let mut turns = Turns::new(2, 3);
+        let mut turns = of(2, 3);
         turns.add(0, 2, 0, 10);
         turns.add(1, 1, 0, 20);
         assert_eq!(turns.first(0b110), Some((10, 0, 2)));
@@ -148,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_stream_gets_in_line_when_its_packet_is_there() {
-        let mut turns = Turns::new(3, 2);
+        let mut turns = of(3, 2);
         turns.add(0, 1, 90, 10);
         turns.add(1, 1, 40, 10);
         turns.add(1, 1, 60, 10);

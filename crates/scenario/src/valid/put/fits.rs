@@ -2,7 +2,7 @@
 use backwater_codes::Code;
 use std::collections::BTreeSet;
 
-use backwater_topology::{Network, Routes};
+use backwater_topology::{Network, Port, Routes, facts};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Span};
 
@@ -87,11 +87,13 @@ pub(super) fn retry<'a>(
     place: &[Step],
     fabric: (&Network, &Routes),
     flows: impl Iterator<Item = &'a Flow>,
+    injected: bool,
 ) {
     let settings = context.settings;
     let ends: BTreeSet<(u32, u32)> = flows.map(|flow| (flow.src, flow.dst)).collect();
     let trips = ends.into_iter().map(|ends| round_trip(settings, put, fabric, ends));
-    let Some(trip) = trips.max() else { return };
+    // What is injected may go from any host to any other.
+    let Some(trip) = trips.chain(injected.then(|| longest(settings, put, fabric))).max() else { return };
     let paced = put.policy == PolicyKind::Dack;
     let queued = host::longest_wait(settings, put.dack.threshold.0).filter(|_| paced).unwrap_or(Span::ZERO);
     let (name, retry) = (name(place), put.retry);
@@ -121,6 +123,14 @@ fn round_trip(
         path.into_iter().map(port).fold(Span::ZERO, |sum, port| sum + port.delay + port.rate.serialize(size))
     };
     put.staging.0 + one_way(src, dst, mtu(settings)) + one_way(dst, src, put.ack.size.0) + put.processing.0
+}
+
+/// The longest of these between any two hosts, if the way back is as the way there.
+fn longest(settings: &Settings, put: &PutSettings, (network, routes): (&Network, &Routes)) -> Span {
+    let (largest, ack) = (mtu(settings), put.ack.size.0);
+    let both = |link: &Port| link.delay * 2 + link.rate.serialize(largest) + link.rate.serialize(ack);
+    let links = facts::farthest(network, routes, |link| both(link).as_ps());
+    put.staging.0 + Span::from_ps(links) + put.processing.0
 }
 
 /// A time for people, rounded up to whole nanoseconds.

@@ -130,7 +130,7 @@ _RECORDS = {
         "link/drops::LostLast",
         "link/gates::Scope",
         "link/gates::Wait",
-        "link/ports::Timer",
+        "link/timers::Timer",
         "nic/reorder::Counts",
         "observe/ground_truth::Left",
         "observe/isolation_stats::Noted",

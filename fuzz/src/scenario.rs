@@ -126,6 +126,12 @@ fn small_network(shape: &Shape) -> bool {
         Shape::Rail { units, servers, gpus, rate, .. } => {
             *units <= 4 && *servers <= 4 && *gpus <= 4 && slow(rate.0)
         }
+        Shape::AiPod(of) => {
+            of.pods.saturating_mul(of.units).saturating_mul(of.servers) <= 8
+                && of.gpus <= 4
+                && of.nics <= 2
+                && slow(of.rate.0)
+        }
         Shape::Dragonfly { a, p, h, rate, .. } => *a <= 4 && *p <= 2 && *h <= 2 && slow(rate.0),
         Shape::Torus { sizes, hosts_per_switch, rate, .. }
         | Shape::Mesh { sizes, hosts_per_switch, rate, .. } => {

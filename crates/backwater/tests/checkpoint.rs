@@ -182,7 +182,7 @@ fn a_file_that_is_none_or_of_another_version_is_refused_with_the_reason() {
         (whole[..10].to_vec(), "was cut short"),
         (whole[..whole.len() - 1].to_vec(), "was cut short"),
         (longer, "was cut short"),
-        (other, "has format 2"),
+        (other, &format!("has format {}", FORMAT + 1)),
     ] {
         let told = refused(bytes);
         assert!(told.contains(words) && told.contains("warm.ckpt") && told.contains("help:"), "{told}");

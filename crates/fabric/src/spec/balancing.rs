@@ -51,7 +51,8 @@ pub enum Around {
 pub enum QueueOf {
     /// Those that wait for it in its switch.
     Waiting,
-    /// Those that its credits are in use for: on the wire, in the buffers at its other end, or let go there so lately that it does not know
-    /// of it (`GetUsedCredit` of `BookSim`). Only under credits.
+    /// The same, and those that its credits are in use for: on the wire, in the buffers at its other end, or let go there so lately that it
+    /// does not know of it. Only under credits. (`GetUsedCredit` of `BookSim`, whose routers take a credit before a flit waits at its output,
+    /// which is without limit.)
     Credits,
 }

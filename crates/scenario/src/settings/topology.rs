@@ -72,8 +72,8 @@ pub enum UgalQueue {
     /// Those that wait for it in its switch.
     #[default]
     Waiting,
-    /// Credits: those that are in use on its link, for what is on the wire, waits at the other end, or has left there so lately that the
-    /// port does not know of it (as in `BookSim`).
+    /// Credits: the same, and those that are in use on its link, for what is on the wire, waits at the other end, or has left there so
+    /// lately that the port does not know of it (as in `BookSim`).
     Credits,
 }
 

@@ -75,16 +75,16 @@ impl Detours {
     }
 }
 
-/// Bytes that speak against an egress port.
+/// Bytes that speak against an egress port: those that wait for it in this switch, and those whose credits are in use on its link if asked for.
 fn queue_of(port: u16, queue: QueueOf, ports: &Ports) -> u64 {
-    match (queue, ports.credits()) {
+    let wait = (0..ports.classes() as u8).map(|class| u64::from(ports.queue(ports.at(port, class)).bytes()));
+    let used = match (queue, ports.credits()) {
         (QueueOf::Credits, Some(credits)) => {
             u64::from(ports.used_by_port(port)) * credits.unit().size().get()
         }
-        _ => (0..ports.classes() as u8)
-            .map(|class| u64::from(ports.queue(ports.at(port, class)).bytes()))
-            .sum(),
-    }
+        _ => 0,
+    };
+    wait.sum::<u64>() + used
 }
 
 impl Forwarding {

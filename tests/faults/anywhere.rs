@@ -70,7 +70,7 @@ fn a_stream_that_gives_up_names_the_fault_that_lost_its_packets() {
         "host = { transport = \"put\" }",
         "host = { transport = \"put\", of = \"h1\", drain = \"1Mbps\", queue = \"4KB\" }",
     );
-    let Err(violation) = try_run(spec(&slow, &later), FAST, None) else {
+    let Err(violation) = try_run(spec(&slow, later), FAST, None) else {
         panic!("a packet takes 16 ms there")
     };
     let told = violation.to_string();

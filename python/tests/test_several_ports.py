@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import backwater as bw
 import networkx as nx
@@ -53,7 +54,7 @@ def test_a_multigraph_has_hosts_with_several_ports_and_flows_say_by_which_they_l
         "size_bytes": [10_000 + 1000 * (4 * a + b) for a, b in pairs],
         "start_ps": [0] * len(pairs),
     }
-    given = {"profile": "ideal", "packet": PACKET, "probe": {"blame": False}}
+    given: dict[str, Any] = {"profile": "ideal", "packet": PACKET, "probe": {"blame": False}}
     results = bw.run(bw.Experiment(topology=planes(), traffic=pl.DataFrame(flows), **given), out="out")
     assert isinstance(results, bw.Results)
     assert results.flows.select("finish_ps").collect()["finish_ps"].null_count() == 0
@@ -69,7 +70,11 @@ def test_a_file_of_the_hpcc_simulator_may_have_parallel_links_of_hosts() -> None
     links = ["0 2 100Gbps 0.001ms 0"] * 2 + ["1 2 100Gbps 0.001ms 0"] * 2
     Path("topology.txt").write_text("\n".join([f"3 1 {len(links)}", "2", *links]) + "\n")
     traffic = [{"name": f"f{n}", "kind": "flow", "from": "n0", "to": "n1", "size": "100KB"} for n in range(8)]
-    tables = {"profile": "ideal", "topology": {"kind": "hpcc", "file": "topology.txt"}, "packet": PACKET}
+    tables: dict[str, Any] = {
+        "profile": "ideal",
+        "topology": {"kind": "hpcc", "file": "topology.txt"},
+        "packet": PACKET,
+    }
     results = bw.run(bw.Experiment(**tables, traffic=traffic), out="out")
     assert isinstance(results, bw.Results)
     ports = sent_as_flows_say(results)

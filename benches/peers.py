@@ -326,7 +326,7 @@ def timed(command: Sequence[str], folder: Path, log: str, limit_s: float, more: 
         wall_s = time.monotonic() - begun
     process.returncode = os.waitstatus_to_exitcode(status)
     printed = (folder / log).read_text(errors="replace")
-    return Run(wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000, process.returncode, printed)
+    return Run(wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6, process.returncode, printed)
 
 
 @dataclass

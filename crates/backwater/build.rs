@@ -15,6 +15,10 @@ fn main() -> io::Result<()> {
             find(&sources, &mut files)?;
         }
     }
+    // What the code of others is.
+    let locked = Path::new("../../Cargo.lock");
+    println!("cargo:rerun-if-changed={}", locked.display());
+    files.push(locked.to_owned());
     files.sort();
     let mut hash = DefaultHasher::new();
     for file in files {

@@ -137,7 +137,7 @@ impl Checkpoint {
             return Err(refused(path, what));
         }
         if head.sources != SOURCES || head.form != form() {
-            return Err(refused(path, "comes of another build of this version, whose code is another one"));
+            return Err(refused(path, "was saved by another build of this version, with other code"));
         }
         let state = content.len() - rest.len();
         Ok(Self { path: path.to_owned(), head, bytes, state })
@@ -189,9 +189,11 @@ impl Checkpoint {
         });
         if let Some(what) = found {
             return Err(Error::Input(format!(
-                "error: {} {what}\n  allowed: other values of run.until, run.threads, of the parameters of controllers (cc) and detectors \
-                 (switch.detector), and of thresholds of PFC (switch.pfc: {})\n  help: leave the key as it is, or run the scenario anew",
+                "error: {} {what}\n  allowed: other values of run.until, run.threads, of the parameters of controllers (cc, but for {}) and \
+                 detectors (switch.detector), and of thresholds of PFC (switch.pfc: {})\n  help: leave the key as it is, or run the \
+                 scenario anew",
                 self.path.display(),
+                BUILT_WITH.join(", "),
                 THRESHOLDS.join(", ")
             )));
         }
@@ -241,7 +243,8 @@ fn follows(key: &str) -> bool {
     if let Some(parameter) = parameters {
         // The controller, the detector or a function is another one then: what is remembered is not what it needs.
         let own = parameter.rsplit('.').next().unwrap_or_default();
-        return parameter != "kind" && !parameter.starts_with("custom") && !BUILT_WITH.contains(&own);
+        let is_built_with = key.starts_with("cc.") && BUILT_WITH.contains(&own);
+        return parameter != "kind" && !parameter.starts_with("custom") && !is_built_with;
     }
     let threshold = key.strip_prefix("switch.pfc.");
     matches!(key, "run.until" | "run.threads") || threshold.is_some_and(|key| THRESHOLDS.contains(&key))

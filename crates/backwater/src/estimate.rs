@@ -17,7 +17,7 @@ const SECOND_PS: f64 = 1e12;
 const BITS: f64 = 8.0;
 /// Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link; of a flow with
 /// its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Measured; rows are written away
-/// in groups, so that no more than so many wait.
+/// in groups, so that no more than so many wait. A permutation of 64 KB on 262 144 hosts took 4.5 GB in all, 2.9 KB for each port.
 const EMPTY_BYTES: f64 = 11e6;
 const PORT_BYTES: f64 = 4e3;
 const FLOW_BYTES: f64 = 900.0;

@@ -26,7 +26,7 @@ fn messages_of_ranks_arrive_when_arithmetic_says() {
     };
     let library = format!("-DBACKWATER_RUN={}", library().display());
     if run(Command::new("cmake").arg("-S").arg(&here).arg("-B").arg(folder.path()).arg(library)) {
-        run(Command::new("cmake").arg("--build").arg(folder.path()));
-        run(Command::new(folder.path().join("messages")).arg(here.join("tests/star.toml")));
+        assert!(run(Command::new("cmake").arg("--build").arg(folder.path())));
+        assert!(run(Command::new(folder.path().join("messages")).arg(here.join("tests/star.toml"))));
     }
 }

@@ -13,8 +13,7 @@ pub struct Home {
 
 /// So many parts in a hundred a shard may have above its share before a group is divided.
 const SLACK: u64 = 2;
-/// And if that spares it most of the meetings with the others: these cost as much as a small part of a window of a busy network, and more
-/// than one that holds little.
+/// The same where whole regions on a shard let it meet the others more seldom. Chosen, not measured.
 const SLACK_APART: u64 = 10;
 
 /// The shard of each node, for the `work` there is with each. Nodes of one region have short links with each other; shards that have whole

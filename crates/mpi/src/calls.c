@@ -11,8 +11,8 @@
 enum { SPINS = 2000, YIELDS = 200 };
 static const struct timespec nap = { 0, 20000 };
 
-/* The first so many bytes of a message come into memory that waits for them, so that they are on their way while the receiver works; one
- * that has as many is followed by the rest. */
+/* Bytes that come into memory that waits for them, for each other process, so that they are on their way while the receiver works. A
+ * longer message comes in two: these, and the rest, which may be empty. Chosen, not measured. */
 enum { HEAD = 1 << 16 };
 
 /* What is under way to and from one other process. */

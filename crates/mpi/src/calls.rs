@@ -65,12 +65,13 @@ impl Processes for World {
     ) {
         let turn = self.turn();
         for peer in peers {
+            // SAFETY: nothing of ours is lent.
+            assert!(unsafe { backwater_mpi_listen(int(*peer)) } != 0, "there is memory for messages");
+        }
+        for peer in peers {
             let bytes = &to[*peer];
             // SAFETY: the bytes are neither changed nor freed before `backwater_mpi_sent` below.
-            unsafe {
-                assert!(backwater_mpi_listen(int(*peer)) != 0, "there is memory for messages");
-                backwater_mpi_send(int(*peer), bytes.as_ptr(), int(bytes.len()));
-            }
+            unsafe { backwater_mpi_send(int(*peer), bytes.as_ptr(), int(bytes.len())) };
         }
         drop(turn);
         meanwhile();

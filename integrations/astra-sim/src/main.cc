@@ -1,4 +1,6 @@
 // ASTRA-sim on a network of Backwater. The options are those of ASTRA-sim's other back ends, and a few more: see README.md.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -115,7 +117,13 @@ int simulate()
 		});
 	}
 	const std::vector<int> sizes = dimensions(network.hosts());
-	const std::vector<int> queues(sizes.size(), static_cast<int>(number("num-queues-per-dim")));
+	const double per_dimension = number("num-queues-per-dim");
+	if (per_dimension != std::floor(per_dimension) || per_dimension > 1e6)
+		throw std::runtime_error("--num-queues-per-dim=" + options["num-queues-per-dim"] + ": allowed: whole numbers from 1 to 1000000");
+	const std::string &rendezvous = options["rendezvous-protocol"];
+	if (rendezvous != "true" && rendezvous != "false")
+		throw std::runtime_error("--rendezvous-protocol=" + rendezvous + ": allowed: true or false");
+	const std::vector<int> queues(sizes.size(), static_cast<int>(per_dimension));
 	int count = 1;
 	for (const int size : sizes)
 		count *= size;
@@ -128,7 +136,7 @@ int simulate()
 		systems.push_back(std::make_unique<AstraSim::Sys>(
 			rank, options["workload-configuration"], options["comm-group-configuration"],
 			options["system-configuration"], &memory, ranks.back().get(), sizes, queues, number("injection-scale"),
-			number("comm-scale"), options["rendezvous-protocol"] == "true"));
+			number("comm-scale"), rendezvous == "true"));
 	}
 	for (const auto &system : systems)
 		system->workload->fire();
@@ -161,7 +169,7 @@ int main(int count, char **arguments)
 		read_options(count, arguments);
 		return simulate();
 	} catch (const std::exception &error) {
-		std::cerr << error.what() << "\n";
+		std::cerr << "error: " << error.what() << "\n";
 		return 1;
 	}
 }

@@ -146,7 +146,7 @@ impl Timers {
         self.heap.peek().map_or(NO_WAKE, |Reverse(timer)| timer.instant())
     }
 
-    /// The same of a node in which packets cross.
+    /// [`Self::take`] where packets cross.
     #[inline(never)]
     fn take_of_two(&mut self, ties: Ties) -> Timer {
         let rank = (self.first & RANKS) as u16;

@@ -29,7 +29,7 @@ pub(crate) struct Nics {
     others: Vec<PacingQueue>,
     /// The port by which a queue pair sends.
     of: Vec<u16>,
-    /// Ports on shortest ways to hosts for which these have changed in the run.
+    /// By destination: the ports that lead there now, where faults have changed them.
     ways: BTreeMap<u32, Box<[u16]>>,
 }
 
@@ -41,7 +41,7 @@ impl Nics {
     }
 }
 
-/// The port, of these, by which the packets of a flow leave a host, or what goes `back`, if all links are up.
+/// The port, of these, by which the packets of a flow leave a host if all links are up; or what goes `back`.
 pub(crate) fn port_by_rule(node: u32, ports: &[u16], flow: u32, back: bool, world: &World) -> Option<u16> {
     let choose = |ways| world.key_of(flow).way(ways, back, true, salt(world.seed, node), &world.hashes);
     (!ports.is_empty()).then(|| ports[choose(ports.len())])
@@ -134,7 +134,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         })
     }
 
-    /// The ports on shortest ways to a host.
+    /// The ports on shortest ways to a host; where none is left those of before, by which packets are lost.
     fn ways<'a>(&'a self, dst: u32, world: &'a World) -> &'a [u16] {
         match self.nics().ways.get(&dst) {
             Some(changed) if !changed.is_empty() => changed,

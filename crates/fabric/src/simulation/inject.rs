@@ -8,11 +8,13 @@ use crate::node::FabricNode;
 use crate::simulation::{Course, End, Simulation, steps_of};
 
 impl Simulation {
-    /// Adds flows of known size, each with a queue pair of its own or in the stream of its PUTs, that start now or later; returns their numbers. The outcome is that
-    /// of a run in which they were the last ones from the beginning: what a flow draws, its path and its place among flows that start
-    /// at one instant go by its number.
+    /// Adds flows of known size, each with a queue pair of its own or in the stream of its PUTs, that start now or later; returns their
+    /// numbers. The outcome is that of a run in which they were the last ones from the beginning: what a flow draws, its path and its place
+    /// among flows that start at one instant go by its number. But the ACKs of a new stream of PUTs ride on the stream that goes the other
+    /// way only from now on.
     ///
-    /// The caller has checked them as those of a [`crate::Spec`]; their priorities are in use, and no stream of PUTs [holds them up](Self::holds_up).
+    /// The caller has checked them as those of a [`crate::Spec`]; their priorities are in use, and no stream of PUTs
+    /// [holds them up](Self::holds_up).
     pub fn inject(&mut self, course: &mut Course, flows: &[Flow]) -> Range<u32> {
         let first = self.world.flows.len() as u32;
         let hosts = self.network.hosts();

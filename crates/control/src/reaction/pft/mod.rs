@@ -173,7 +173,7 @@ impl Pft {
         if law::blocked(config, self.used) { Time::MAX } else { self.gap.end() }
     }
 
-    /// The same; when to ask again if it may not.
+    /// As [`Self::is_open`]; if it may not, when to ask again.
     pub fn gate(&mut self, config: &PftConfig, now: Time) -> Gate {
         if self.is_open(config, now) {
             return Gate::Open;

@@ -1,3 +1,5 @@
+# mypy: disable-error-code="import-untyped"
+# networkx has no types.
 """Servers with a scale-up switch: what stays in them, and what collectives take on them beside arithmetic."""
 
 from __future__ import annotations
@@ -5,10 +7,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import networkx
 import polars as pl
 import pytest
 from backwater import _core
 from backwater.analysis import collectives, jobs
+from backwater.api import inputs
 from backwater.results import Results, measures
 from plain_star import DELAY, LATENCY, PACKET, PS_PER_BYTE, scenario
 
@@ -166,3 +170,84 @@ def test_shared_leaves_have_no_rails(tmp_path: Path) -> None:
     entry = collective('op = "all-reduce"\nsize = "8KB"\nplacement = "rails"')
     with pytest.raises(_core.ScenarioError, match="this network has no rails"):
         run(tmp_path, entry, f'{POD}\nwiring = "shared"')
+
+
+def nodes_and_links(folder: Path, topology: str) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
+    """The nodes of a pod by their kind, and its links in words."""
+    text = scenario(collective('op = "all-reduce"\nalgorithm = "ring"\nsize = "8KB"'), topology=topology)
+    net = json.loads(_core.Scenario(text, "pod.toml", folder, ()).topology())["network"]
+    names = net["nodes"]["name"]
+    kinds: dict[str, list[str]] = {"hosts": [], "switches": [], "scale-up": [names[n] for n in net["scale_up"]]}
+    for name, role in zip(names, net["nodes"]["role"], strict=True):
+        kinds["hosts" if role == "host" else "switches"].append(name)
+    columns = (net["links"][key] for key in ("a", "b", "rate_bps", "delay_ps"))
+    links = [
+        {"a": names[a], "b": names[b], "rate": f"{rate}bps", "delay": f"{delay}ps"}
+        for a, b, rate, delay in zip(*columns, strict=True)
+    ]
+    return kinds, links
+
+
+def written_out(folder: Path, topology: str) -> dict[str, str]:
+    """The same pod as a list of links, as a topology file of the HPCC simulator, and as a graph of networkx."""
+    kinds, links = nodes_and_links(folder, topology)
+    table = "".join(
+        "[[topology.links]]\n" + "".join(f'{key} = "{value}"\n' for key, value in link.items()) for link in links
+    )
+    lists = "".join(f"{key} = {json.dumps(names)}\n" for key, names in kinds.items())
+    number = {name: i for i, name in enumerate([*kinds["hosts"], *kinds["switches"]])}
+    rows = [f"{number[k['a']]} {number[k['b']]} {k['rate']} {k['delay']} 0" for k in links]
+    switches = " ".join(str(number[name]) for name in kinds["switches"])
+    head = f"{len(number)} {len(kinds['switches'])} {len(links)}"
+    (folder / "pod.txt").write_text("\n".join([head, switches, *rows]) + "\n")
+    within = json.dumps([f"n{number[name]}" for name in kinds["scale-up"]])
+    graph = networkx.MultiGraph()
+    for kind, of_kind in (("host", "hosts"), ("switch", "switches"), ("scale-up", "scale-up")):
+        graph.add_nodes_from(kinds[of_kind], kind=kind)
+    for link in links:
+        graph.add_edge(link["a"], link["b"], rate=link["rate"], delay=link["delay"])
+    shape = inputs.topology(graph)
+    of_graph = "".join(f"{key} = {json.dumps(shape[key])}\n" for key in ("hosts", "switches", "scale-up"))
+    of_graph += f"parallel-links = {json.dumps(shape['parallel-links'])}\n"
+    assert shape["links"] == links
+    return {
+        "edges": f'kind = "edges"\nparallel-links = true\n{lists}{table}',
+        "hpcc": f'kind = "hpcc"\nfile = "pod.txt"\nscale-up = {within}',
+        "networkx": f'kind = "edges"\n{of_graph}{table}',
+    }
+
+
+@pytest.mark.parametrize("keys", ["", 'wiring = "shared"\nplanes = 2', "nics = 2\nplanes = 2"])
+def test_a_pod_written_out_has_the_digest_of_the_pod(tmp_path: Path, keys: str) -> None:
+    pod = f"{POD}\n{keys}"
+    entry = collective('op = "all-to-all"\nalgorithm = "hierarchical"\nwithin = 4\nsize = "64KB"')
+    text = scenario(entry, topology=pod)
+    want = digest(tmp_path, text)
+    for topology in written_out(tmp_path, pod).values():
+        # The links of lists have rates and delays of their own.
+        listed = scenario(entry, topology="@").replace('@\nrate = "100Gbps"\ndelay = "1us"', topology)
+        assert digest(tmp_path, listed) == want
+
+
+def digest(folder: Path, text: str) -> str:
+    made = json.loads(_core.Scenario(text, "pod.toml", folder, ()).run(folder / "out"))
+    assert made["totals"]["finished"] == made["totals"]["flows"]
+    return str(made["digest"])
+
+
+@pytest.mark.parametrize(
+    ("scale_up", "told"),
+    [
+        ('["gpu0.0"]', "no switch of the network has this name"),
+        ('["leaf0.0.0"]', "it is linked to the switch spine0.0.0, and may be linked to hosts only"),
+        ('["scaleup0", "scaleup0"]', "it is named twice"),
+    ],
+)
+def test_a_list_of_no_scale_up_switches_is_refused_where_it_stands(tmp_path: Path, scale_up: str, told: str) -> None:
+    topology = written_out(tmp_path, POD)["edges"].replace("scale-up = [", f"scale-up = {scale_up} # [")
+    text = scenario(collective('op = "all-reduce"\nsize = "8KB"'), topology="@")
+    text = text.replace('@\nrate = "100Gbps"\ndelay = "1us"', topology)
+    with pytest.raises(_core.ScenarioError) as error:
+        _core.Scenario(text, "pod.toml", tmp_path, ()).resolved()
+    assert told in str(error.value)
+    assert "topology.scale-up" in str(error.value)

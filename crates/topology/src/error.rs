@@ -153,6 +153,16 @@ pub enum TopologyError {
         /// Numbers in the list w.
         w: usize,
     },
+    /// A switch that cannot be a scale-up switch.
+    #[error("\"{name}\" is no scale-up switch: {why}")]
+    ScaleUp {
+        /// Index in the list of scale-up switches.
+        number: usize,
+        /// The name given.
+        name: String,
+        /// What is wrong.
+        why: NotScaleUp,
+    },
     /// A number in a generator's list outside of its range.
     #[error("topology {topology}: number {level} of {list} is {value}; give {allowed}")]
     Level {
@@ -166,6 +176,53 @@ pub enum TopologyError {
         value: u32,
         /// What is accepted.
         allowed: &'static str,
+    },
+}
+
+/// Why a switch is none within a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotScaleUp {
+    /// No switch has the name.
+    #[error("no switch of the network has this name; give names of switches")]
+    NoSwitch,
+    /// The switch stands in the list already.
+    #[error("it is named twice; name it once")]
+    Twice,
+    /// The switch leads to another one.
+    #[error(
+        "it is linked to the switch {peer}, and may be linked to hosts only; remove that link, or do not name it"
+    )]
+    Forwards {
+        /// The other switch.
+        peer: String,
+    },
+    /// A host is in two servers.
+    #[error(
+        "host {host} is at the scale-up switch {other}, too, and a host is in one server; make one switch of the two"
+    )]
+    Shared {
+        /// The host.
+        host: String,
+        /// The other scale-up switch.
+        other: String,
+    },
+    /// A host has no NIC.
+    #[error(
+        "host {host} has no other links, and needs one out of its server; add it, or do not name this switch"
+    )]
+    Alone {
+        /// The host.
+        host: String,
+    },
+    /// A host is linked to another host.
+    #[error(
+        "host {host} is linked to the host {peer} directly, and hosts of servers are linked to switches only; remove that link"
+    )]
+    Beside {
+        /// The host.
+        host: String,
+        /// The host at the other end.
+        peer: String,
     },
 }
 

@@ -34,7 +34,7 @@ mod tree;
 
 pub use builder::Builder;
 pub use deadlock::BufferCycle;
-pub use error::{Oversubscription, RouteError, TopologyError};
+pub use error::{NotScaleUp, Oversubscription, RouteError, TopologyError};
 pub use groups::Groups;
 pub use hash::flow_hash;
 pub use network::{Alias, Link, Network, Node, Port, Role};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use backwater_units::{Bytes, Rate, Span};
 
 use crate::place::{Place, Structure, places};
-use crate::{MAX_HOST_PORTS, MAX_NODES, MAX_PORTS, TopologyError};
+use crate::{MAX_HOST_PORTS, MAX_NODES, MAX_PORTS, NotScaleUp, TopologyError};
 
 /// What a node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,10 +215,10 @@ impl Network {
         &self.hosts
     }
 
-    /// The first port of the host of a host index. (A flow's ends are host indices: with [`Network::ports`] they would name other nodes
-    /// wherever hosts are not the first ones.)
+    /// The first port of the host of a host index that leads out of its server. (A flow's ends are host indices: with [`Network::ports`]
+    /// they would name other nodes wherever hosts are not the first ones.)
     pub fn nic(&self, host: u32) -> &Port {
-        &self.nics(host)[0]
+        self.outward(self.hosts[host as usize]).next().unwrap_or(&self.nics(host)[0])
     }
 
     /// All ports of the host of a host index.
@@ -229,6 +229,48 @@ impl Network {
     /// What the links of a host carry together, each way, out of its server.
     pub fn rate_of(&self, host: u32) -> Rate {
         Rate::from_bps(self.outward(self.hosts[host as usize]).map(|nic| nic.rate.as_bps()).sum())
+    }
+
+    /// The same network if the switches of these names are scale-up switches, each within a server: the hosts at it are the server's.
+    ///
+    /// # Errors
+    /// Names of no switch or named twice; such a switch at another switch; a host at two of them, at nothing else, or linked to a host.
+    pub fn with_scale_up<S: AsRef<str>>(mut self, names: &[S]) -> Result<Self, TopologyError> {
+        let mut server: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut scale_up = Vec::new();
+        for (number, name) in names.iter().map(AsRef::as_ref).enumerate() {
+            let refused = |why| Err(TopologyError::ScaleUp { number, name: name.to_owned(), why });
+            let Some(switch) = self.find(name).filter(|node| self.is_switch(*node)) else {
+                return refused(NotScaleUp::NoSwitch);
+            };
+            if scale_up.contains(&switch) {
+                return refused(NotScaleUp::Twice);
+            }
+            scale_up.push(switch);
+            for port in self.ports(switch) {
+                let other = |node: u32| self.name(node).to_owned();
+                if self.is_switch(port.peer) {
+                    return refused(NotScaleUp::Forwards { peer: other(port.peer) });
+                }
+                if let Some(known) = server.insert(port.peer, switch).filter(|known| *known != switch) {
+                    let (host, other) = (other(port.peer), other(known));
+                    return refused(NotScaleUp::Shared { host, other });
+                }
+                let mut peers = self.ports(port.peer).iter().map(|port| port.peer);
+                if let Some(peer) = peers.clone().find(|peer| !self.is_switch(*peer)) {
+                    return refused(NotScaleUp::Beside { host: other(port.peer), peer: other(peer) });
+                }
+                if peers.all(|peer| peer == switch) {
+                    return refused(NotScaleUp::Alone { host: other(port.peer) });
+                }
+            }
+        }
+        if !scale_up.is_empty() {
+            scale_up.sort_unstable();
+            self.structure = Structure::Servers { scale_up };
+            self.places = places(&self, Vec::new());
+        }
+        Ok(self)
     }
 
     /// Whether a node is a switch within a server.
@@ -289,12 +331,12 @@ impl Network {
         self.host_index[node as usize]
     }
 
-    /// The hosts (host indices) by the switch at their first port, in the order of their first hosts.
+    /// The hosts (host indices) by the switch at their first port out of their server, in the order of their first hosts.
     pub fn racks(&self) -> Vec<Vec<u32>> {
         let mut numbers = BTreeMap::new();
         let mut racks: Vec<Vec<u32>> = Vec::new();
-        for (index, &host) in (0..).zip(&self.hosts) {
-            let number = *numbers.entry(self.ports(host)[0].peer).or_insert(racks.len());
+        for index in 0..self.hosts.len() as u32 {
+            let number = *numbers.entry(self.nic(index).peer).or_insert(racks.len());
             racks.resize_with(numbers.len(), Vec::new);
             racks[number].push(index);
         }

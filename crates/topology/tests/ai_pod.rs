@@ -1,6 +1,6 @@
 //! Servers of GPUs: those of a server reach each other within it, all others by their NICs.
-use backwater_topology::generate::{self, AiPod};
-use backwater_topology::{Network, Routes, Routing, TopologyError, deadlock, facts, summary};
+use backwater_topology::generate::{self, AiPod, Edge};
+use backwater_topology::{Link, Network, Routes, Routing, TopologyError, deadlock, facts, summary};
 use backwater_units::{Rate, Span};
 
 use crate::several_ports::{distances, expected};
@@ -200,4 +200,83 @@ fn what_makes_no_pod_is_refused_with_the_key_and_what_it_may_be() {
     // No leaf has so many ports.
     let wide = AiPod { servers: 256, gpus: 8, rails: false, oversubscription: vec![64.0], ..pod() };
     assert!(matches!(generate::ai_pod(&wide), Err(TopologyError::TooManyPorts { .. })));
+}
+
+/// The same network as a list of links, with its switches within servers named.
+fn listed(net: &Network) -> Result<Network, TopologyError> {
+    let names = |switch: bool| -> Vec<&str> {
+        let nodes = (0..net.nodes().len() as u32).filter(|node| net.is_switch(*node) == switch);
+        nodes.map(|node| net.name(node)).collect()
+    };
+    let name = |node: u32| net.name(node).to_owned();
+    let edge = |link: &Link| Edge { a: name(link.a), b: name(link.b), rate: link.rate, delay: link.delay };
+    let edges: Vec<Edge> = net.links().iter().map(edge).collect();
+    let scale_up: Vec<&str> =
+        names(true).into_iter().filter(|name| net.is_scale_up(net.find(name).unwrap())).collect();
+    generate::from_parallel_edges(&names(false), &names(true), &edges)?.with_scale_up(&scale_up)
+}
+
+#[test]
+fn a_pod_written_out_has_the_routes_of_the_pod() {
+    for pod in all() {
+        let net = listed(&pod).unwrap();
+        let of = |net| format!("{:?}", Routes::new(net, Routing::Ecmp).unwrap());
+        assert_eq!(of(&net), of(&pod));
+        let hosts = || pod.hosts().iter().copied();
+        assert!(hosts().all(|host| net.server_of(host) == pod.server_of(host)));
+        assert!((0..pod.hosts().len() as u32).all(|host| net.rate_of(host) == pod.rate_of(host)));
+        assert_eq!(net.racks(), pod.racks());
+        assert_eq!(facts::bisection(&net), facts::bisection(&pod));
+    }
+}
+
+#[test]
+fn a_server_may_have_several_links_to_its_switch_before_those_of_its_nics() {
+    let link = |a: &str, b: &str| Edge { a: a.into(), b: b.into(), rate: Rate::from_gbps(100), delay: LONG };
+    let hosts = ["a0", "a1", "b0", "b1"];
+    let mut edges = Vec::new();
+    for host in hosts {
+        let within = if host.starts_with('a') { "nva" } else { "nvb" };
+        edges.extend([link(host, within), link(host, within), link(host, "leaf"), link(host, "other")]);
+    }
+    let net = generate::from_parallel_edges(&hosts, &["nva", "nvb", "leaf", "other"], &edges).unwrap();
+    let net = net.with_scale_up(&["nvb", "nva"]).unwrap();
+    let routes = Routes::new(&net, Routing::Ecmp).unwrap();
+    // Two links lead to the other host of the server, over whichever switch: only those of the server's own count.
+    assert_eq!(peers(&net, &routes, "a0", "a1"), ["nva", "nva"]);
+    assert_eq!(peers(&net, &routes, "a0", "b1"), ["leaf", "other"]);
+    assert_eq!(net.nic(0).peer, net.find("leaf").unwrap());
+    assert_eq!(net.rate_of(0), Rate::from_gbps(200));
+    assert_eq!(net.racks(), [[0, 1, 2, 3]]);
+}
+
+#[test]
+fn what_is_no_scale_up_switch_is_said_with_its_name() {
+    let refused = |links: &[(&str, &str)], scale_up: &[&str]| {
+        let edge = |(a, b): &(&str, &str)| Edge {
+            a: (*a).into(),
+            b: (*b).into(),
+            rate: Rate::from_gbps(100),
+            delay: LONG,
+        };
+        let edges: Vec<Edge> = links.iter().map(edge).collect();
+        let net = generate::from_edges(&["a", "b"], &["s", "n", "m"], &edges).unwrap();
+        net.with_scale_up(scale_up).unwrap_err().to_string()
+    };
+    let good = [("a", "s"), ("b", "s"), ("a", "n"), ("b", "n")];
+    let told = refused(&good, &["x"]);
+    assert_eq!(
+        told,
+        "\"x\" is no scale-up switch: no switch of the network has this name; give names of switches"
+    );
+    assert!(refused(&good, &["a"]).contains("no switch of the network"));
+    assert!(refused(&good, &["n", "n"]).contains("named twice"));
+    let up = [&good[..], &[("n", "m")]].concat();
+    assert!(refused(&up, &["n"]).contains("linked to the switch m, and may be linked to hosts only"));
+    let shared = [&good[..], &[("b", "m")]].concat();
+    assert!(refused(&shared, &["n", "m"]).contains("host b is at the scale-up switch n, too"));
+    let alone = [("a", "n"), ("b", "n"), ("b", "s")];
+    assert!(refused(&alone, &["n"]).contains("host a has no other links"));
+    let beside = [&good[..], &[("a", "b")]].concat();
+    assert!(refused(&beside, &["n"]).contains("host a is linked to the host b directly"));
 }

@@ -166,9 +166,9 @@ def _whole(value: Any, where: str) -> int:
 def topology(graph: Any) -> dict[str, Any]:
     """A networkx graph, or another with its `nodes` and `edges`, as `[topology]` of kind edges.
 
-    Nodes with `kind` (or `role`) "host" are hosts and with "switch" switches; without it those with one link are
-    hosts. A multigraph may join two nodes by several links. Links have `rate` and `delay` ("100Gbps", "1us"), or
-    `rate_bps` and `delay_ps`; what they do not say the graph's own attributes do.
+    Nodes with `kind` (or `role`) "host" are hosts, with "switch" switches, and with "scale-up" switches within servers;
+    without it those with one link are hosts. A multigraph may join two nodes by several links. Links have `rate` and
+    `delay` ("100Gbps", "1us"), or `rate_bps` and `delay_ps`; what they do not say the graph's own attributes do.
     """
     names = {node: str(node) for node in graph.nodes}
     if len(set(names.values())) < len(names):
@@ -188,13 +188,17 @@ def topology(graph: Any) -> dict[str, Any]:
         links.append({"a": names[a], "b": names[b], **_link({**common, **data}, f"{names[a]} - {names[b]}")})
     hosts: list[str] = []
     switches: list[str] = []
+    scale_up: list[str] = []
     for node, data in graph.nodes(data=True):
         kind = data.get("kind", data.get("role", "host" if degree[node] == 1 else "switch"))
-        if kind not in {"host", "switch"}:
-            raise UsageError(f"topology: node {names[node]} is a {kind!r}; kind is host or switch")
+        if kind not in {"host", "switch", "scale-up"}:
+            raise UsageError(f"topology: node {names[node]} is a {kind!r}; kind is host, switch or scale-up")
         (hosts if kind == "host" else switches).append(names[node])
+        if kind == "scale-up":
+            scale_up.append(names[node])
     several = {"parallel-links": True} if getattr(graph, "is_multigraph", lambda: False)() else {}
-    return {"kind": "edges", "hosts": hosts, "switches": switches, **several, "links": links}
+    within = {"scale-up": scale_up} if scale_up else {}
+    return {"kind": "edges", "hosts": hosts, "switches": switches, **within, **several, "links": links}
 
 
 def _link(data: Mapping[str, Any], where: str) -> dict[str, str]:

@@ -436,6 +436,10 @@ pub enum Shape {
         /// Path, relative to the folder of the scenario file.
         #[schemars(length(min = 1))]
         file: String,
+        /// Names of the switches within servers, such as `NVSwitch`: what each joins are the hosts of a server, which reach each other by it alone.
+        /// They are linked to hosts only, and each host to at most one of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scale_up: Vec<String>,
     },
     /// A graph written out.
     Edges {
@@ -444,6 +448,10 @@ pub enum Shape {
         /// Names of the switches.
         #[serde(default)]
         switches: Vec<String>,
+        /// Names of those switches that are within servers, such as `NVSwitch`: what each joins are the hosts of a server, which reach each other by it alone.
+        /// They are linked to hosts only, and each host to at most one of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scale_up: Vec<String>,
         /// Whether several links may join two nodes. Default false: a second one is taken for a mistake. Ports have names such as
         /// leaf0->spine0:1 then.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -80,8 +80,8 @@ fn graph(context: &mut Context<'_>) -> Option<Network> {
         Shape::Mesh { sizes, hosts_per_switch, rate, switch_rate, delay } => {
             generate::grid(sizes, false, *hosts_per_switch, [rate.0, switch_rate.unwrap_or(*rate).0], delay.0)
         }
-        Shape::Hpcc { file } => return hpcc(context, file),
-        Shape::Edges { hosts, switches, parallel_links, links } => {
+        Shape::Hpcc { file, scale_up } => hpcc(context, file)?.with_scale_up(scale_up),
+        Shape::Edges { hosts, switches, scale_up, parallel_links, links } => {
             let edge = |link: &Edge| generate::Edge {
                 a: link.a.clone(),
                 b: link.b.clone(),
@@ -94,7 +94,7 @@ fn graph(context: &mut Context<'_>) -> Option<Network> {
             } else {
                 generate::from_edges::<String>
             };
-            make(hosts, switches, &links)
+            make(hosts, switches, &links).and_then(|network| network.with_scale_up(scale_up))
         }
     };
     outcome.map_err(|error| report(context, &error)).ok()
@@ -120,6 +120,7 @@ fn ai_pod(of: &settings::AiPod) -> Result<Network, TopologyError> {
 fn report(context: &mut Context<'_>, error: &TopologyError) {
     let path = match (error, error.link(), &context.settings.topology.shape) {
         (_, Some(link), Shape::Edges { .. }) => at!["topology", "links", link].to_vec(),
+        (&TopologyError::ScaleUp { number, .. }, ..) => at!["topology", "scale-up", number].to_vec(),
         (&TopologyError::Level { list, level, .. }, ..) => at!["topology", list, level].to_vec(),
         _ => at!["topology"].to_vec(),
     };

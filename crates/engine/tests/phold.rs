@@ -2,10 +2,12 @@
 //! engines and any number of threads tell the same story, in one go or in stretches, with copies made on the way, and with bytes
 //! beside some of the messages.
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use backwater_engine::{
-    Class, Engine, Home, Key, Kind, Limits, Link, MAX_EXTENSION, Message, Node, Place, Post, Stop, Stream,
-    Ties, Together, Trajectory, stream, uniform,
+    Class, Engine, Home, Key, Kind, Limits, Link, MAX_EXTENSION, Message, Node, Place, Post, Processes, Stop,
+    Stream, Ties, Together, Trajectory, stream, uniform,
 };
 use backwater_units::{Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -13,6 +15,8 @@ use proptest::prelude::*;
 use rand_core::Rng;
 
 const LOOKAHEAD: u64 = 1000;
+/// The port of what is no line.
+const TASK: u16 = Ties::RANKS - 1;
 
 #[derive(Clone, Copy, BorshSerialize, BorshDeserialize)]
 struct Ball {
@@ -53,6 +57,8 @@ struct Juggler {
     line_free: Vec<u64>,
     throws_left: u64,
     thrown: u64,
+    /// What it has to do beside juggling, if that is what the goal waits for.
+    task: Option<Task>,
     places: Vec<Place>,
     trajectory: Trajectory,
 }
@@ -73,9 +79,27 @@ impl Juggler {
             line_free: vec![0; nodes as usize],
             throws_left: throws,
             thrown: 0,
+            task: None,
             places: Vec::new(),
             trajectory: Trajectory::default(),
         }
+    }
+}
+
+/// Something that takes some steps, each of which says when the next one is over. The goal waits for the last.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    due: u64,
+    pause: u64,
+    steps: u64,
+}
+
+impl Task {
+    /// The next step is over: whether it was the last one.
+    fn step(&mut self) -> bool {
+        self.steps -= 1;
+        self.due = if self.steps == 0 { u64::MAX } else { self.due + self.pause };
+        self.steps == 0
     }
 }
 
@@ -85,13 +109,28 @@ impl Node for Juggler {
     type Scratch = ();
 
     fn local_key(&self) -> Key {
-        self.held.iter().copied().min().unwrap_or(Key::NEVER)
+        let step = self.task.filter(|task| task.steps > 0);
+        // No line has this port.
+        let step = step.map(|task| Key::new(task.due, Class::Timer, self.ties.rank(TASK)));
+        self.held.iter().copied().chain(step).min().unwrap_or(Key::NEVER)
+    }
+    fn busy_until(&self, _now: u64, (): &()) -> u64 {
+        self.task.filter(|task| task.steps > 0).map_or(0, |task| task.due)
     }
     fn fire<P: Post<Ball>>(&mut self, key: Key, (): &(), post: &mut P) {
+        if let Some(task) = self.task.as_mut().filter(|_| key.rank() == self.ties.rank(TASK)) {
+            self.trajectory.note(key.time, TASK.into(), 4);
+            if task.step() {
+                post.complete();
+            }
+            return;
+        }
         let i = self.held.iter().position(|k| *k == key).expect("announced");
         self.held.swap_remove(i);
         self.trajectory.note(key.time, u64::from(self.ties.port(key.rank())), 1);
-        post.complete();
+        if self.task.is_none() {
+            post.complete();
+        }
         if self.throws_left == 0 {
             return;
         }
@@ -194,6 +233,53 @@ fn homes(nodes: u32) -> Vec<Home> {
 fn engine(kind: Kind, nodes: Vec<Juggler>) -> Engine<Juggler> {
     let homes = homes(nodes.len() as u32);
     Engine::new(kind, nodes, &homes, Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD))
+}
+
+/// Processes that count how often they have sent something.
+#[derive(Debug)]
+struct Counting {
+    of: Arc<dyn Processes>,
+    sent: AtomicU64,
+}
+
+impl Processes for Counting {
+    fn rank(&self) -> usize {
+        self.of.rank()
+    }
+    fn count(&self) -> usize {
+        self.of.count()
+    }
+    fn exchange(
+        &self,
+        peers: &[usize],
+        to: &mut [Vec<u8>],
+        meanwhile: &mut dyn FnMut(),
+        from: &mut [Vec<u8>],
+    ) {
+        self.sent.fetch_add(1, Relaxed);
+        self.of.exchange(peers, to, meanwhile, from);
+    }
+    fn share(&self, own: &[u8], meanwhile: &mut dyn FnMut(), all: &mut Vec<u8>) {
+        self.of.share(own, meanwhile, all);
+    }
+}
+
+/// What so many processes of so many threads tell that have the nodes of these rows, and how often each has sent something.
+fn among<T: Send>(
+    (count, threads): (usize, usize),
+    ways: &[Vec<(u32, u64)>],
+    juggler: impl Fn(u32) -> Juggler + Sync,
+    story: impl Fn(Engine<Juggler>) -> T + Sync,
+) -> Vec<(T, u64)> {
+    let homes: Vec<Home> =
+        (0..ways.len() as u32).map(|node| Home { group: Some(node / 4), work: 1 }).collect();
+    let (width, reach) = (Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD));
+    Together::run(count, |of| {
+        let processes = Arc::new(Counting { of, sent: AtomicU64::new(0) });
+        let kind = Kind::Windows { threads };
+        let engine = Engine::among(processes.clone(), kind, &juggler, &homes, || links(ways), width, reach);
+        (story(engine), processes.sent.load(Relaxed))
+    })
 }
 
 fn outcome(kind: Kind, nodes: Vec<Juggler>, limits: &Limits<'_>) -> (Stop, u64, u64) {
@@ -319,6 +405,46 @@ proptest! {
     }
 
     #[test]
+    fn a_run_ends_in_the_window_in_which_the_last_node_is_done(
+        seed in any::<u64>(), nodes in 4u32..24, far in 1u64..100, drawn in prop::collection::vec((1u64..60_000, 1u64..20_000, 1u64..6), 24),
+        mut stops in prop::collection::vec(1u64..60_000, 0..3), goal in 1u64..24,
+    ) {
+        stops.sort_unstable();
+        let ways = rows(nodes, far);
+        let juggler = |id: u32| {
+            let (due, pause, steps) = drawn[id as usize];
+            let task = Some(Task { due, pause, steps });
+            Juggler { task, ways: ways[id as usize].clone(), ..Juggler::new(seed, id, nodes, 3, 60) }
+        };
+        // When its last step is over follows from what a task is.
+        let ends = drawn[..nodes as usize].iter().map(|(due, pause, steps)| due + pause * (steps - 1));
+        let ends = ends.collect::<Vec<_>>();
+        let last = ends.iter().copied().max().expect("there are nodes");
+        // A goal that is reached before all are done, and one that is reached by that.
+        for (goal, goal_is_all) in [(goal.min(u64::from(nodes)), false), (nodes.into(), true)] {
+            let story = |mut engine: Engine<Juggler>| {
+                let mut story = Vec::new();
+                for until in stops.iter().copied().chain([u64::MAX]) {
+                    let stop = engine.run(&(), &Limits { until, goal, goal_is_all, ..Limits::default() });
+                    story.push((stop, engine.now(), engine.digest(), engine.events(), engine.stats().windows));
+                }
+                story
+            };
+            let whole = story(engine(Kind::Windows { threads: 1 }, (0..nodes).map(juggler).collect()));
+            if goal_is_all && stops.iter().all(|stop| *stop <= last) {
+                let window = Time::from_ps((last / LOOKAHEAD + 1) * LOOKAHEAD);
+                let (stop, now, ..) = whole[stops.len()];
+                prop_assert_eq!((stop, now), (Stop::Goal, window));
+            }
+            for shared in [(1, 2), (1, 4), (2, 1), (2, 2), (3, 1), (4, 1)] {
+                for (each, _) in among(shared, &ways, juggler, story) {
+                    prop_assert_eq!(&whole, &each, "{:?} processes and threads", shared);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn messages_are_kept_alike_on_every_engine(seed in any::<u64>(), nodes in 1u32..12, from in 0_u64..60_000) {
         let kept = |kind| {
             let mut engine = engine(kind, laden_jugglers(10, seed, nodes, 3, 60));
@@ -372,6 +498,34 @@ fn threads_do_not_wait_for_each_other_where_windows_hold_next_to_nothing() {
     let stats = several.stats();
     assert!(stats.windows > 20_000, "{}", stats.windows);
     assert!(stats.shared < stats.windows / 10, "{} of {} windows", stats.shared, stats.windows);
+}
+
+#[test]
+fn processes_meet_once_for_as_many_windows_as_the_links_between_them_take() {
+    // Nodes in two rows, with links of 50 windows between these. They know from the beginning when they are done, the last one after
+    // 10 000 windows.
+    let ways = rows(8, 50);
+    let juggler = |id: u32| {
+        let task = Some(Task { due: u64::from(id + 1) * 1_250 * LOOKAHEAD, pause: 0, steps: 1 });
+        Juggler { task, ways: ways[id as usize].clone(), ..Juggler::new(2, id, 8, 3, 5_000) }
+    };
+    let sent = |goal_is_all| {
+        let story = |mut engine: Engine<Juggler>| {
+            let limits = Limits { goal: 8, goal_is_all, ..Limits::default() };
+            (engine.run(&(), &limits), engine.now(), engine.stats().windows)
+        };
+        let found = among((2, 1), &ways, juggler, story);
+        let ((stop, now, windows), sent) = found[0];
+        assert_eq!((stop, now), (Stop::Goal, Time::from_ps(10_001 * LOOKAHEAD)));
+        (sent, windows)
+    };
+    let ((each, windows), (all, same)) = (sent(false), sent(true));
+    assert_eq!(windows, same);
+    assert!(windows > 4_000, "{windows}");
+    // 200 times 50 windows, and what processes ask each other at the beginning and at the end.
+    assert!((200..220).contains(&all), "{all}");
+    // Otherwise they meet after each window in which something is due.
+    assert!((windows..windows + 20).contains(&each), "{each} of {windows}");
 }
 
 #[test]

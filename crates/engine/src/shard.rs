@@ -43,6 +43,8 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
     deferred: Mail<N::Message>,
+    /// None between two windows.
+    opened: Option<Opened<N::Message>>,
     pub(crate) tally: Counts,
     /// From when on messages are kept as they take effect, and those that were, with their nodes.
     pub(crate) keep_from: u64,
@@ -140,12 +142,13 @@ impl Window {
 }
 
 /// A window that is being run.
-pub(crate) struct Opened<M> {
+#[derive(Clone)]
+struct Opened<M> {
     window: Window,
     /// What takes effect in it.
     slot: Slot<M>,
     /// Of a window that is run in part what takes effect later.
-    rest: Option<Slot<M>>,
+    rest: Option<Box<Slot<M>>>,
 }
 
 struct WindowPost<'a, M> {
@@ -235,6 +238,7 @@ impl<N: Node> Shard<N> {
             inbox: Inbox::new(nodes.len(), slots),
             mail: (0..shards).map(|_| Mail::default()).collect(),
             deferred: Mail::default(),
+            opened: None,
             tally: Counts::default(),
             keep_from: u64::MAX,
             kept: Vec::new(),
@@ -304,18 +308,18 @@ impl<N: Node> Shard<N> {
 
     /// Runs every node that has something to do in `window`.
     pub(crate) fn run(&mut self, window: Window, world: &N::World) {
-        let mut opened = self.begin(window);
-        self.run_nodes(&mut opened, 0..self.nodes.len(), world);
-        self.end(opened);
+        self.begin(window);
+        self.run_nodes(0..self.nodes.len(), world);
+        self.end();
     }
 
     /// Begins `window`: what takes effect in it is there.
-    pub(crate) fn begin(&mut self, window: Window) -> Opened<N::Message> {
+    pub(crate) fn begin(&mut self, window: Window) {
         if window.start >= self.open_until {
             self.close_period();
         }
         let mut slot = self.inbox.open(window.index);
-        let rest = if window.is_whole() { None } else { Some(slot.split_off(window.end)) };
+        let rest = if window.is_whole() { None } else { Some(Box::new(slot.split_off(window.end))) };
         if !slot.beside.is_empty() {
             hand_over(&mut self.nodes, &mut slot);
         }
@@ -327,19 +331,14 @@ impl<N: Node> Shard<N> {
             meter.begin_window(&self.nodes, &self.next, &slot.lists, window.end);
         }
         self.earliest = u64::MAX;
-        Opened { window, slot, rest }
+        self.opened = Some(Opened { window, slot, rest });
     }
 
-    /// Runs those of these nodes that have something to do in it.
-    pub(crate) fn run_nodes(
-        &mut self,
-        opened: &mut Opened<N::Message>,
-        which: Range<usize>,
-        world: &N::World,
-    ) {
-        let Opened { window, slot, .. } = opened;
+    /// Runs those of these nodes that have something to do in the window that has begun, if one has.
+    pub(crate) fn run_nodes(&mut self, which: Range<usize>, world: &N::World) {
+        let Some(Opened { window, slot, .. }) = &mut self.opened else { return };
         let window = *window;
-        let closes = self.closes(&window);
+        let closes = closes(&window, self.grid);
         let mut post = WindowPost {
             near: self.inbox.near(window.index),
             deferred: &mut self.deferred,
@@ -372,29 +371,24 @@ impl<N: Node> Shard<N> {
         self.earliest = earliest;
     }
 
-    /// Ends a window in which all nodes have been run.
-    pub(crate) fn end(&mut self, opened: Opened<N::Message>) {
-        let Opened { window, mut slot, rest } = opened;
+    /// Ends the window that has begun, if one has, and in which all nodes have been run.
+    pub(crate) fn end(&mut self) {
+        let Some(Opened { window, mut slot, rest }) = self.opened.take() else { return };
         if let Some(meter) = &mut self.meter {
             meter.worked(&self.nodes);
         }
         if !self.open.is_empty() {
             self.open_until = window.grid_end.next_multiple_of(self.grid);
-            if self.closes(&window) {
+            if closes(&window, self.grid) {
                 self.close_period();
             }
         }
         slot.used = false;
-        self.inbox.give_back(window.index, rest.unwrap_or(slot));
+        self.inbox.give_back(window.index, rest.map_or(slot, |rest| *rest));
         let inbox = &mut self.inbox;
         self.deferred.drain(|at, node, message, extension| {
             inbox.put(window.index, at - window.index, node, message, extension);
         });
-    }
-
-    /// Whether a period of the grid is over at its end.
-    const fn closes(&self, window: &Window) -> bool {
-        window.is_whole() && window.grid_end.is_multiple_of(self.grid)
     }
 
     /// The first window from `current`, which has just been run, in which something is due here.
@@ -402,6 +396,11 @@ impl<N: Node> Shard<N> {
         let local = if self.earliest == u64::MAX { u64::MAX } else { self.earliest / width };
         local.min(self.inbox.next_window(current))
     }
+}
+
+/// Whether a period of the grid is over at the end of a window.
+const fn closes(window: &Window, grid: u64) -> bool {
+    window.is_whole() && window.grid_end.is_multiple_of(grid)
 }
 
 /// Gives every node what came beside the messages of the window, in the order in which these take effect.

@@ -15,7 +15,7 @@ use crate::extension::Mail;
 use crate::meeting::{Meeting, Word};
 use crate::processes::{read, write};
 use crate::profile::{Profile, Profiler, expected};
-use crate::shard::{Opened, Shard, Window};
+use crate::shard::{Shard, Window};
 use crate::{Home, Node, Place, Processes, mix};
 
 /// So many windows lie between two meetings at most: one has a bit in [`Notice::ran`].
@@ -649,10 +649,8 @@ struct Leg {
     is_due: bool,
 }
 
-/// A leg of one shard whose last window is being run.
-struct Begun<M> {
-    /// None: nothing is due in that.
-    opened: Option<Opened<M>>,
+/// A leg of one shard whose last window, if something is due in that, is being run.
+struct Begun {
     /// [`Notice::ran`]
     ran: u64,
     /// The first window for which something was sent to another process.
@@ -726,10 +724,10 @@ impl<N: Node> Step<'_, N> {
         while let Some(leg) = self.next(&mut outcome) {
             let board = &self.boards[(outcome.legs & 1) as usize];
             if self.overlaps(&leg) {
-                let mut begun = self.begin(me, shard, board, &leg);
+                let begun = self.begin(me, shard, board, &leg);
                 member.meet(Notice::default());
                 let mut word = Notice::default();
-                let mut rest = || word = self.finish(me, shard, board, &leg, &mut begun);
+                let mut rest = || word = self.finish(me, shard, board, &leg, &begun);
                 if me == 0 {
                     let all = self.exchange(board, outcome.noted(), &mut rest);
                     *self.heard.lock().expect("no shard panicked") = all;
@@ -742,8 +740,8 @@ impl<N: Node> Step<'_, N> {
                 self.hear(me, own, heard, &leg, &mut outcome);
                 continue;
             }
-            let mut begun = self.begin(me, shard, board, &leg);
-            let word = self.finish(me, shard, board, &leg, &mut begun);
+            let begun = self.begin(me, shard, board, &leg);
+            let word = self.finish(me, shard, board, &leg, &begun);
             let mut notice = if let Some(meter) = &mut shard.meter {
                 meter.mailed();
                 meter.waits(|| member.meet(word))
@@ -782,8 +780,8 @@ impl<N: Node> Step<'_, N> {
             }
             let mut own = Notice::default();
             let mut finish = |shards: &mut [Shard<N>]| {
-                for (me, (shard, mut begun)) in shards.iter_mut().zip(begun.drain(..)).enumerate() {
-                    own = own.and(self.finish(me, shard, board, &leg, &mut begun));
+                for (me, (shard, begun)) in shards.iter_mut().zip(begun.drain(..)).enumerate() {
+                    own = own.and(self.finish(me, shard, board, &leg, &begun));
                     if let Some(meter) = &mut shard.meter {
                         meter.mailed();
                     }
@@ -866,13 +864,7 @@ impl<N: Node> Step<'_, N> {
 
     /// Runs what is due in the windows of a leg, in the last one only at the nodes that other processes see, and puts what was sent to
     /// these where it is sent from.
-    fn begin(
-        &self,
-        me: usize,
-        shard: &mut Shard<N>,
-        board: &Board<N::Message>,
-        leg: &Leg,
-    ) -> Begun<N::Message> {
+    fn begin(&self, me: usize, shard: &mut Shard<N>, board: &Board<N::Message>, leg: &Leg) -> Begun {
         let (mut ran, mut due) = (u64::from(leg.is_due), leg.first);
         if leg.first < leg.last || !leg.is_due {
             due = shard.next_window(leg.first, self.width);
@@ -882,16 +874,15 @@ impl<N: Node> Step<'_, N> {
                 due = shard.next_window(due + 1, self.width);
             }
         }
-        let opened = (due <= leg.last).then(|| {
+        if due <= leg.last {
             ran |= 1 << (due - leg.first);
-            let mut opened = shard.begin(self.window(due));
-            shard.run_nodes(&mut opened, 0..shard.border, self.world);
-            opened
-        });
+            shard.begin(self.window(due));
+            shard.run_nodes(0..shard.border, self.world);
+        }
         let own = self.own();
         let before = self.publish(me, shard, board, 0..own.start);
         let after = self.publish(me, shard, board, own.end..shard.mail.len());
-        Begun { opened, ran, next: before.min(after) }
+        Begun { ran, next: before.min(after) }
     }
 
     /// Runs the rest of the last window, puts what the shard sent where the others find it, and notes how it stands.
@@ -901,12 +892,10 @@ impl<N: Node> Step<'_, N> {
         shard: &mut Shard<N>,
         board: &Board<N::Message>,
         leg: &Leg,
-        begun: &mut Begun<N::Message>,
+        begun: &Begun,
     ) -> Notice {
-        if let Some(mut opened) = begun.opened.take() {
-            shard.run_nodes(&mut opened, shard.border..shard.nodes.len(), self.world);
-            shard.end(opened);
-        }
+        shard.run_nodes(shard.border..shard.nodes.len(), self.world);
+        shard.end();
         let near = self.publish(me, shard, board, self.own());
         Notice {
             next: shard.next_window(leg.last, self.width).min(near).min(begun.next),

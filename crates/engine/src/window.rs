@@ -270,8 +270,9 @@ impl<N: Node> Windows<N> {
         }
     }
 
-    /// For tests: to shards drawn from `seed`.
+    /// For tests: to shards drawn from `seed`. From now on turns are short, and others in each process, as they are where time is short.
     pub(crate) fn deal_at_random(&mut self, seed: u64) {
+        self.ways.longest = Some(1 + mix(seed, 1, self.processes.rank() as u64) % 3);
         if self.processes.count() == 1 && self.window < u64::MAX {
             let shards = self.shards.len() as u64;
             let dealt: Vec<u16> =
@@ -457,12 +458,13 @@ impl<N: Node> Windows<N> {
         let (post, heard) = (Mutex::new(post), Mutex::default());
         // What a process has been given to do since the last stretch, the others do not know.
         self.window = self.processes.gather(vec![self.window]).into_iter().min().unwrap_or(u64::MAX);
-        let mut pending = None;
+        let (mut pending, mut recorded) = (None, self.recorded);
         loop {
             let mut turn = if shards == 1 { Turn::whole() } else { self.ways.turn() };
             if self.profiler.is_some() {
                 turn.most = turn.most.min(Profiler::TURN);
             }
+            turn.most = turn.most.min(self.ways.longest.unwrap_or(u64::MAX));
             let started = Instant::now();
             let (mut stop, mut legs) = (None, 0);
             while stop.is_none()
@@ -502,8 +504,10 @@ impl<N: Node> Windows<N> {
                     self.shared += outcome.windows;
                 }
                 self.free.waited += outcome.bound;
+                // Known since an earlier turn, if this one has run nothing: when turns end is up to the clock of each process.
+                recorded = outcome.recorded.unwrap_or(recorded);
                 if outcome.stop.is_some_and(|stop| !matches!(stop, Stop::Look | Stop::Paused)) {
-                    self.recorded = outcome.recorded.unwrap_or(self.recorded);
+                    self.recorded = recorded;
                 }
                 (stop, legs) = (outcome.stop, legs + outcome.legs);
             }
@@ -594,6 +598,8 @@ struct Ways {
     alone: f64,
     shared: f64,
     turns: u64,
+    /// For tests: so many legs are in a turn at most.
+    longest: Option<u64>,
 }
 
 impl Ways {

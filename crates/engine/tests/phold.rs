@@ -131,6 +131,7 @@ impl Node for Juggler {
         if self.task.is_none() {
             post.complete();
         }
+        post.recorded(1);
         if self.throws_left == 0 {
             return;
         }
@@ -440,6 +441,37 @@ proptest! {
                 for (each, _) in among(shared, &ways, juggler, story) {
                     prop_assert_eq!(&whole, &each, "{:?} processes and threads", shared);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn processes_stop_together_wherever_the_turns_of_each_end(
+        seed in any::<u64>(), nodes in 4u32..24, far in 1u64..100, pause in 500_u64..5_000, records in 1_u64..60,
+        goal in prop::sample::select(vec![u64::MAX - 1, u64::MAX]),
+    ) {
+        let ways = rows(nodes, far);
+        let juggler = |id: u32| Juggler { ways: ways[id as usize].clone(), ..Juggler::new(seed, id, nodes, 3, 20) };
+        let whole = outcome(Kind::Windows { threads: 1 }, (0..nodes).map(juggler).collect(), &Limits::default());
+        let story = |mut engine: Engine<Juggler>| {
+            let (mut stops, mut until) = (Vec::new(), pause);
+            loop {
+                engine.deal_at_random(seed ^ stops.len() as u64);
+                let limits = Limits { until, records, goal, goal_is_all: true, ..Limits::default() };
+                let stop = engine.run(&(), &limits);
+                stops.push((stop, engine.now()));
+                until += if stop == Stop::Until { pause } else { 0 };
+                if stop == Stop::Idle {
+                    break (stops, engine.digest(), engine.events());
+                }
+            }
+        };
+        for shared in [(2, 1), (3, 2)] {
+            let mut found = among(shared, &ways, juggler, story).into_iter().map(|(found, _)| found);
+            let first = found.next().expect("the first process");
+            prop_assert_eq!((whole.1, whole.2), (first.1, first.2), "{:?} processes and threads", shared);
+            for each in found {
+                prop_assert_eq!(&first, &each, "{:?} processes and threads", shared);
             }
         }
     }

@@ -142,6 +142,16 @@ def test_a_large_busy_run_takes_what_was_told(overrides: tuple[str, ...], tmp_pa
     _check(file, overrides)
 
 
+@pytest.mark.parametrize("rate", ["100Gbps", "400Gbps"])
+def test_a_large_quiet_network_takes_what_was_told(rate: str, tmp_path: Path) -> None:
+    """What it takes is nodes and lists, not the tables of the run: both are told by their sizes."""
+    file = tmp_path / "quiet.toml"
+    file.write_text(_BUSY.replace('"authors"', '"roce"').replace("k = 8", "k = 32").replace("2MB", "64KB"))
+    overrides = [f"topology.rate={rate}"]
+    told = estimates.of(Scenario.load(file), overrides)
+    assert 0.75 < told.memory_bytes / _took(file, overrides)["memory_bytes"] < 1.33
+
+
 #: Runs of other kinds, which take next to no time.
 _SMALL = (
     "dragonfly incast infiniband mixed-controllers multi-congestion-points my-topology pft-incast put-incast rail "

@@ -115,6 +115,7 @@ _RECORDS = {
         "simulation/look::Look",
         "simulation/look::PortLook",
         "simulation/retrace::*",
+        "simulation/sizes::Sizes",
         "violation::Breach",
         "violation::Stuck",
     ),

@@ -2,7 +2,7 @@
 use crate::collectives::Collectives;
 use crate::error::Error;
 use crate::tables;
-use backwater_fabric::Spec;
+use backwater_fabric::{Sizes, Spec, sizes};
 use backwater_probe::Plan;
 use backwater_scenario::{Scenario, ScenarioError, ValidScenario};
 use backwater_traffic::{Flow, Pacing};
@@ -15,11 +15,11 @@ const SAMPLED: usize = 4096;
 /// Picoseconds of a second, and bits of a byte.
 const SECOND_PS: f64 = 1e12;
 const BITS: f64 = 8.0;
-/// Bytes of an empty run, mostly buffers of its tables; of a port with its part of its node and the packets on its link; of a flow with
-/// its queue pair; of a stream of PUTs, one for each pair of hosts; of a row that waits to be written. Measured; rows are written away
-/// in groups, so that no more than so many wait. A permutation of 64 KB on 262 144 hosts took 4.5 GB in all, 2.9 KB for each port.
+/// Bytes of an empty run, mostly buffers of its tables; of a flow with its queue pair; of a stream of PUTs, one for each pair of hosts;
+/// of a row that waits to be written. Measured; rows are written away in groups, so that no more than so many wait.
 const EMPTY_BYTES: f64 = 11e6;
-const PORT_BYTES: f64 = 4e3;
+/// Lists grow to twice their length when they are full: between one and two times what they have to hold.
+const GROWN: f64 = 1.5;
 const FLOW_BYTES: f64 = 900.0;
 /// Of a flow, what every process lists of it: where it begins and ends, and its places there.
 const LISTED_BYTES: f64 = (size_of::<Flow>() + 6 * size_of::<u32>()) as f64;
@@ -111,14 +111,21 @@ pub(crate) fn memory(spec: &Spec, like: &Like, until: Option<Time>, processes: u
     let streams = if puts { flows.min(hosts * (hosts - 1.0)) } else { 0.0 };
     let entries = if spec.probe.isolation { flows * ENTRY_ROWS } else { 0.0 };
     let waiting = (sampled(spec, end) as f64 + flows + entries).min(MOST_ROWS);
-    let dealt = spec.network.port_count() as f64 * PORT_BYTES
-        + flows * (FLOW_BYTES - LISTED_BYTES)
-        + streams * STREAM_BYTES;
+    let dealt = at_nodes(spec, like, end) + flows * (FLOW_BYTES - LISTED_BYTES) + streams * STREAM_BYTES;
     EMPTY_BYTES
         + dealt / processes as f64
         + flows * LISTED_BYTES
         + spec.routes.memory() as f64
         + waiting * ROW_BYTES
+}
+
+/// Bytes of the nodes and of the packets that they keep. Lists of what is under way keep what they had at their fullest: the data of a
+/// full link and the ACKs for that of the other way, no more than crosses links at all. Each packet waits at one port at a time.
+fn at_nodes(spec: &Spec, like: &Like, end: f64) -> f64 {
+    let Sizes { at_rest, under_way, waiting, packet } = sizes(spec);
+    let (packets, hops) = work(spec, like, end);
+    let acks = spec.flows.iter().map(|flow| acks_per_packet(spec, flow)).fold(0.0, f64::max);
+    at_rest + ((under_way * (1.0 + acks)).min(hops) + waiting.min(packets)) * packet * GROWN
 }
 
 /// Rows of the tables that are written at sampling instants: each port has one for each priority with traffic, each flow one.

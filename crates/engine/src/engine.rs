@@ -194,7 +194,7 @@ impl<N: Node> Engine<N> {
                 Inner::Heap(Heap::new(nodes, width))
             }
             Kind::Windows { threads } => {
-                let slots = (reach.as_ps() / width + 2).min(64) as usize;
+                let slots = Self::live(lookahead, reach);
                 // Every process has as many shards as the one with the fewest: all must know where each node is.
                 let threads = threads.clamp(1, (MOST_SHARDS / count).min(total / count));
                 let of_this = processes.gather(vec![threads]).into_iter().min().unwrap_or(1);
@@ -204,6 +204,11 @@ impl<N: Node> Engine<N> {
             }
         };
         Self { inner, now: 0, grid: 1, reached: 0, processes }.with_grid(Span::from_ps(width))
+    }
+
+    /// So many windows hold messages at once if none takes effect later than `reach` after it is sent.
+    pub fn live(lookahead: Span, reach: Span) -> usize {
+        (reach.as_ps() / Self::width_for(lookahead).as_ps() + 2).min(64) as usize
     }
 
     /// The width of windows for a `lookahead`: longer ones could not be put in order.

@@ -36,7 +36,9 @@ pub use check::books::{Account, Book};
 pub use log::Records;
 pub use packet::MOST_GROUPS;
 pub use simulation::look::{Look, Looks, PortLook};
-pub use simulation::{Completion, Completions, Control, Course, End, Simulation, Totals, form, retrace};
+pub use simulation::{
+    Completion, Completions, Control, Course, End, Simulation, Sizes, Totals, form, retrace, sizes,
+};
 pub use spec::*;
 pub use switch::forwarding::ecmp::five_tuples;
 pub use transport::put::frame::MOST_BUFFERED;

@@ -8,12 +8,14 @@ mod inject;
 pub(crate) mod look;
 mod outcome;
 pub mod retrace;
+mod sizes;
 mod snapshot;
 mod stall;
 
 use borsh::{BorshDeserialize, BorshSerialize};
 pub use completions::{Completion, Completions};
 pub use course::Course;
+pub use sizes::{Sizes, sizes};
 pub use snapshot::form;
 
 use std::collections::BTreeSet;
@@ -24,7 +26,7 @@ use backwater_engine::{Alone, Engine, Kind, Limits, Link, Place, Post, Processes
 use backwater_topology::{Network, Role};
 use backwater_traffic::Flow;
 use backwater_traffic::trace::{Finishes, Step};
-use backwater_units::{Bytes, Span, Time};
+use backwater_units::{Span, Time};
 
 use crate::app::host_flows::HostFlows;
 use crate::check::audit;
@@ -146,11 +148,7 @@ impl Simulation {
         }
         let ended = spec.steps.iter().filter(|step| step.ends() != Finishes::Nothing).count();
         let network = &spec.network;
-        let delays = || network.links().iter().map(|link| link.delay);
-        let lookahead = delays().min().expect("a network has links");
-        let biggest = Bytes::new(u64::from(world.payload) + u64::from(world.header));
-        let serialise = network.links().iter().map(|link| link.rate.serialize(biggest)).max();
-        let reach = delays().max().expect("a network has links") + serialise.unwrap_or(Span::ZERO);
+        let (lookahead, reach) = sizes::spans(network, spec.packet.payload + spec.packet.header);
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
         let goal =

@@ -255,13 +255,8 @@ impl World {
     /// What `spec` says, but for its flows and functions, which are `flows` and `user`.
     #[allow(clippy::too_many_lines, reason = "a line for each field")]
     pub(crate) fn new(spec: &Spec, flows: Vec<Flow>, user: UserSpec) -> Self {
-        let used = used_priorities(spec, &flows);
-        let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
-        let change = lanes::changing(spec, used);
-        let classes = Classes::new(
-            spec.switch.control_priority,
-            used | isolated | lanes::raised(change, spec.routes.lanes()),
-        );
+        let change = lanes::changing(spec, used_priorities(spec, &flows));
+        let classes = classes(spec, &flows);
         let (hosts, switch) = (spec.network.hosts().len(), &spec.switch);
         let (mut sent, mut received) = (vec![0; hosts], vec![0; hosts]);
         let number = |count: &mut Vec<u32>, host: u32| {
@@ -556,6 +551,14 @@ fn last_packets(spec: &Spec, flows: &[Flow]) -> Vec<u32> {
 }
 
 /// Bit per priority of flows, also of those to come, and of their ACKs.
+/// The classes of a run of these flows.
+pub(crate) fn classes(spec: &Spec, flows: &[Flow]) -> Classes {
+    let used = used_priorities(spec, flows);
+    let isolated = spec.switch.isolation.as_ref().map_or(0, |isolation| 1 << isolation.congested);
+    let raised = lanes::raised(lanes::changing(spec, used), spec.routes.lanes());
+    Classes::new(spec.switch.control_priority, used | isolated | raised)
+}
+
 fn used_priorities(spec: &Spec, flows: &[Flow]) -> u8 {
     let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
     let flows = flows.iter().map(|flow| flow.priority).chain(spec.idle.iter().copied());

@@ -171,6 +171,17 @@ impl Credits {
         }
     }
 
+    /// Bytes of a port of so many classes: its lanes, and what it has one of.
+    pub(crate) const fn port_bytes(classes: usize) -> usize {
+        classes * size_of::<Lane>()
+            + size_of::<Span>()
+            + size_of::<Stream>()
+            + size_of::<u64>()
+            + size_of::<bool>()
+            + size_of::<u32>()
+            + size_of::<[u32; 2]>()
+    }
+
     /// Whether a class is under credits.
     #[inline]
     pub(crate) const fn govern(&self, class: u8) -> bool {

@@ -88,6 +88,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Bytes of a port of so many classes.
+    pub(crate) const fn port_bytes(classes: usize) -> usize {
+        classes * size_of::<Account>() + size_of::<Threshold>()
+    }
+
     /// `lossless` is the set of classes under PFC, `credited` that of classes under credits; `crossed` says that every packet
     /// takes the way by the crossbar.
     pub(crate) fn new(

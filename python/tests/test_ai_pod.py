@@ -113,7 +113,9 @@ def test_the_bus_bandwidth_of_a_ring_is_the_rate_of_the_nic_between_servers(tmp_
     # rests for a host latency between two rounds, and while the first message is on its way.
     # With shared leaves: on rails these hops cross spines, where a hash lets some meet.
     size, topology = 16_000_000, f'{POD}\nwiring = "shared"'
-    (one,) = collectives.of(run(tmp_path, collective(f'op = "all-reduce"\nsize = "{size}B"'), topology))
+    (one,) = collectives.of(
+        run(tmp_path, collective(f'op = "all-reduce"\nalgorithm = "ring"\nsize = "{size}B"'), topology)
+    )
     rounds, part = 2 * (RANKS - 1), size // RANKS
     took = rounds * (part * PS_PER_BYTE + LATENCY)
     assert one.time_ps == pytest.approx(took, rel=0.02)
@@ -251,3 +253,57 @@ def test_a_list_of_no_scale_up_switches_is_refused_where_it_stands(tmp_path: Pat
         _core.Scenario(text, "pod.toml", tmp_path, ()).resolved()
     assert told in str(error.value)
     assert "topology.scale-up" in str(error.value)
+
+
+def by_servers_first(results: Results) -> list[str]:
+    return [note["message"] for note in results.meta["notes"] if note["code"] == "by-servers-first"]
+
+
+@pytest.mark.parametrize("op", ["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "moe-all-to-all"])
+def test_collectives_go_by_scale_up_switches_first_where_nothing_else_is_said(tmp_path: Path, op: str) -> None:
+    keys = f'op = "{op}"\nsize = "64KB"\n'
+    results = run(tmp_path, collective(keys))
+    (told,) = by_servers_first(results)
+    assert "algorithm: hierarchical, within servers of 4 ranks first (the default with scale-up switches)" in told
+    (found,) = collectives.of(results)
+    assert found.algorithm == "hierarchical"
+    written = run(tmp_path, collective(f'{keys}algorithm = "hierarchical"\nwithin = 4'))
+    assert written.meta["digest"] == results.meta["digest"]
+    assert by_servers_first(written) == []
+    job = f'[[job]]\nname = "c"\n[[job.step]]\ncollective = "{op}"\nsize = "64KB"\n'
+    assert run(tmp_path, job).meta["scenario"]["job"][0]["step"][0]["within"] == GPUS
+
+
+@pytest.mark.parametrize(
+    ("keys", "algorithm"),
+    [
+        ('op = "all-reduce"\nalgorithm = "ring"', "ring"),
+        ('op = "broadcast"', "tree"),
+        # Neighbours that share no server, and ranks that share one: nothing is to be had by servers first.
+        ('op = "all-reduce"\nplacement = "rails"', "ring"),
+        ('op = "all-reduce"\nhosts = "gpu1.*"', "ring"),
+        ('op = "all-reduce"\nhosts = ["gpu0.0", "gpu0.1", "gpu1.0", "gpu2.0"]', "ring"),
+    ],
+)
+def test_what_is_written_stands_and_neighbours_must_share_servers(tmp_path: Path, keys: str, algorithm: str) -> None:
+    results = run(tmp_path, collective(f'{keys}\nsize = "64KB"'))
+    assert by_servers_first(results) == []
+    assert collectives.of(results)[0].algorithm == algorithm
+
+
+def test_groups_of_a_job_go_by_the_part_of_a_server_that_they_have(tmp_path: Path) -> None:
+    # Groups of 8 ranks, each second one: two of each server.
+    step = '[[job.step]]\ncollective = "all-reduce"\nsize = "64KB"\ngroup = 8\nstride = 2\n'
+    results = run(tmp_path, f'[[job]]\nname = "c"\n{step}')
+    assert results.meta["scenario"]["job"][0]["step"][0]["within"] == 2
+
+
+def test_a_list_with_scale_up_switches_says_how_many_ranks_a_server_has(tmp_path: Path) -> None:
+    topology = written_out(tmp_path, POD)["edges"]
+    entry = collective('op = "all-reduce"\nalgorithm = "hierarchical"\nsize = "64KB"')
+    listed = scenario(entry, topology="@").replace('@\nrate = "100Gbps"\ndelay = "1us"', topology)
+    assert digest(tmp_path, listed) == digest(tmp_path, scenario(entry, topology=POD))
+    results = Results(tmp_path / "out")
+    (one,) = collectives.of(results)
+    assert one.ideal_ps is not None
+    assert one.time_ps == pytest.approx(one.ideal_ps, rel=0.02)

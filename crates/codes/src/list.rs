@@ -354,6 +354,11 @@ FollowsLineRate: Note "follows-line-rate" {
     means: "With line-rate.scale = true they are in proportion to the rate of most hosts' links; the message has what came of it.",
     todo: "Nothing; a value of your own stays as you give it.",
 }
+ByServersFirst: Note "by-servers-first" {
+    short: "A collective that names no algorithm goes by scale-up switches first.",
+    means: "Where ranks next to each other share a scale-up switch, hierarchical is the default: what can stay in a server stays there.",
+    todo: "Nothing; write algorithm = \"ring\", or another of those without servers, to have it instead.",
+}
 OwnAtLineRate: Note "own-at-line-rate" {
     short: "Values of your own stand where the profile has others at the rate of these links.",
     means: "What you give never follows the rate; in brackets is what the profile would have.",

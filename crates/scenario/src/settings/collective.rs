@@ -16,11 +16,11 @@ pub struct Collective {
     /// What is done.
     pub op: CollectiveOp,
     /// By which messages. Default ring for all-reduce, reduce-scatter and all-gather, linear for all-to-all (as NCCL does it), tree for
-    /// broadcast.
+    /// broadcast. Where ranks next to each other share scale-up switches, hierarchical for all but broadcast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<CollectiveAlgorithm>,
     /// algorithm = hierarchical: ranks of a group, those of a server. They are neighbours by number. Default topologies rail and ai-pod: the
-    /// GPUs of a server.
+    /// GPUs of a server; with topology.scale-up the ranks that share a scale-up switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub within: Option<u32>,

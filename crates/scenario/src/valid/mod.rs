@@ -96,6 +96,9 @@ struct Context<'a> {
     settings: &'a Settings,
     problems: Vec<Problem>,
     caveats: Vec<Remark>,
+    notes: Vec<Remark>,
+    /// Collectives that go by servers first though they do not say of how many ranks: where that would stand, and how many.
+    by_servers: Vec<(Vec<Step>, u32)>,
     /// What the ground truth calls a long queue, if it is recorded.
     long: Option<LongQueues>,
     /// Files that were read, absolute.
@@ -119,6 +122,8 @@ impl<'a> Context<'a> {
             settings,
             problems: Vec::new(),
             caveats: Vec::new(),
+            notes: Vec::new(),
+            by_servers: Vec::new(),
             long: None,
             files: Vec::new(),
             steps: Vec::new(),
@@ -226,12 +231,14 @@ impl Scenario {
         let mut context = Context::new(&self, &settings);
         let network = topology::network(&mut context);
         let made = network.as_ref().map(|network| jobs::entries(&mut context, network));
-        let Context { problems, mut caveats, files, .. } = context;
+        let Context { problems, mut caveats, notes: of_jobs, by_servers, files, .. } = context;
+        workload::collective::write(&mut settings, &by_servers);
         settings.traffic.extend(made.into_iter().flatten());
         let said = network.as_ref().map(|network| line_rate::follow(&self, &mut settings, network));
         let line_rate::Said { mut notes, caveats: of_rates } = said.unwrap_or_default();
         caveats.extend(of_rates);
         notes.extend(detector::note(&self));
+        notes.extend(of_jobs);
         let mut context = Context { problems, caveats, files, outline, ..Context::new(&self, &settings) };
         if let Some(network) = &network {
             preset::check(&mut context, network);
@@ -241,7 +248,10 @@ impl Scenario {
             acks::check(&mut context, spec);
             nics::check(&mut context, spec);
         }
-        let Context { problems, caveats, long, files, functions, each_stands_for, .. } = context;
+        let Context { problems, caveats, notes: of_entries, by_servers, long, .. } = context;
+        let Context { files, functions, each_stands_for, .. } = context;
+        workload::collective::write(&mut settings, &by_servers);
+        notes.extend(of_entries);
         match spec {
             Some(spec) if problems.is_empty() => {
                 let Scenario { sources, root, overrides, base, .. } = self;

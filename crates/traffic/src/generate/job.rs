@@ -52,7 +52,7 @@ impl Groups {
     }
 
     /// The ranks of each group of `ranks`, which [`Groups::span`] divides.
-    fn members(self, ranks: u32) -> impl Iterator<Item = Vec<u32>> {
+    pub fn members(self, ranks: u32) -> impl Iterator<Item = Vec<u32>> {
         let Self { size, stride } = self;
         let first = move |group: u32| group / stride * (size * stride) + group % stride;
         (0..ranks / size).map(move |group| (0..size).map(|place| first(group) + place * stride).collect())

@@ -35,7 +35,7 @@ pub(super) fn steps(
     let job = &context.settings.job[index];
     let ranks = hosts.len() as u32;
     let parts: Vec<Option<JobPart>> =
-        (0..job.step.len()).map(|number| part(context, index, number, ranks)).collect();
+        (0..job.step.len()).map(|number| part(context, (network, &hosts), index, number)).collect();
     let skew = skew(context, index, ranks);
     let mut all = hosts;
     let mut own = Vec::with_capacity(storage.len());
@@ -83,7 +83,13 @@ pub(super) fn steps(
 }
 
 /// What a step does.
-fn part(context: &mut Context<'_>, index: usize, number: usize, ranks: u32) -> Option<JobPart> {
+fn part(
+    context: &mut Context<'_>,
+    (network, hosts): (&Network, &[u32]),
+    index: usize,
+    number: usize,
+) -> Option<JobPart> {
+    let ranks = hosts.len() as u32;
     let job = &context.settings.job[index];
     let step = &job.step[number];
     let path = |key| step_path(index, number, key);
@@ -126,6 +132,13 @@ fn part(context: &mut Context<'_>, index: usize, number: usize, ranks: u32) -> O
     let title = format!("job.{}: ", job.name);
     let place = path(Some("algorithm"));
     let members = groups.map_or(Members::Job(ranks), |groups| Members::Group(groups.size));
+    let together = groups.unwrap_or(Groups { size: ranks, stride: 1 });
+    let at: Vec<Vec<u32>> = together
+        .members(ranks)
+        .map(|ranks| ranks.into_iter().map(|rank| hosts[rank as usize]).collect())
+        .collect();
+    let members =
+        (members, collective::neighbours(network, &at.iter().map(Vec::as_slice).collect::<Vec<_>>()));
     let named =
         collective::algorithm_of(context, (&place, &title), op, (step.algorithm, step.within), members)?;
     let given = (step.token, step.gini);

@@ -1,4 +1,6 @@
 //! `kind = "collective"`: ranks at hosts that do a collective operation again and again.
+use backwater_codes::Code;
+use backwater_topology::Network;
 use backwater_traffic::generate::{Experts, Iterations};
 use backwater_traffic::program::{self, place};
 use backwater_traffic::trace::{Algorithm, MAX_FLOWS, Op};
@@ -9,10 +11,10 @@ use super::Entry;
 use crate::document::{Step, at};
 use crate::quantity::Quantity;
 use crate::settings::{
-    AiPod, Collective, CollectiveAlgorithm, CollectiveOp, Names, RankPlacement, Shape, Workload,
+    AiPod, Collective, CollectiveAlgorithm, CollectiveOp, Names, RankPlacement, Settings, Shape, Workload,
 };
-use crate::valid::Context;
 use crate::valid::jobs::along_rails;
+use crate::valid::{Context, Remark};
 
 /// Most tokens that are drawn in all.
 pub(in crate::valid) const MOST_TOKENS: u64 = 100_000_000;
@@ -38,7 +40,9 @@ pub(super) fn flows(entry: &mut Entry<'_, '_>, group: &Group, seed: u64) -> Opti
     let count = hosts.len() as u32;
     let (place, title) = (entry.path("algorithm"), format!("{}: ", entry.context.title(entry.index)));
     let named = (*algorithm, *within);
-    let (op, algorithm) = algorithm_of(entry.context, (&place, &title), *op, named, Members::Job(count))?;
+    let neighbours = neighbours(entry.network, &[&hosts]);
+    let members = (Members::Job(count), neighbours);
+    let (op, algorithm) = algorithm_of(entry.context, (&place, &title), *op, named, members)?;
     let (experts, latency, compute) = experts(entry)?;
     let (size, times) = (size.0, *iterations);
     let of = Iterations { op, algorithm, ranks: count, size, times, latency, compute, experts };
@@ -132,13 +136,49 @@ impl Members {
     }
 }
 
-/// What is done and by which messages.
+/// The most ranks next to each other that share a scale-up switch, if all ranks do so with as many, and some others do not; of ranks that do
+/// a collective together, by groups of theirs.
+pub(in crate::valid) fn neighbours(network: &Network, groups: &[&[u32]]) -> Option<u32> {
+    let count = groups.first()?.len();
+    let server = |host: u32| network.server_of(network.hosts()[host as usize]);
+    let share = |hosts: &[u32]| {
+        server(hosts[0]).is_some() && hosts.iter().all(|host| server(*host) == server(hosts[0]))
+    };
+    let most =
+        groups.iter().map(|hosts| hosts.iter().take_while(|host| server(**host) == server(hosts[0])).count());
+    let most = most.min()?;
+    let fits = |size: &usize| {
+        count.is_multiple_of(*size) && groups.iter().all(|hosts| hosts.chunks(*size).all(share))
+    };
+    let found = (2..=most).rev().find(fits)?;
+    (found < count).then_some(found as u32)
+}
+
+/// Writes out of how many ranks the groups are in which collectives go first.
+pub(in crate::valid) fn write(settings: &mut Settings, by_servers: &[(Vec<Step>, u32)]) {
+    for (path, size) in by_servers {
+        let (algorithm, within) = match path[..] {
+            [Step::Key("traffic"), Step::Index(index), ..] => {
+                let Workload::Collective(of) = &mut settings.traffic[index].workload else { continue };
+                (&mut of.algorithm, &mut of.within)
+            }
+            [Step::Key("job"), Step::Index(job), Step::Key("step"), Step::Index(step), ..] => {
+                let of = &mut settings.job[job].step[step];
+                (&mut of.algorithm, &mut of.within)
+            }
+            _ => continue,
+        };
+        (*algorithm, *within) = (Some(CollectiveAlgorithm::Hierarchical), Some(*size));
+    }
+}
+
+/// What is done and by which messages; beside the members, [`neighbours`].
 pub(in crate::valid) fn algorithm_of(
     context: &mut Context<'_>,
     (path, title): (&[Step], &str),
     op: CollectiveOp,
     (algorithm, within): (Option<CollectiveAlgorithm>, Option<u32>),
-    members: Members,
+    (members, neighbours): (Members, Option<u32>),
 ) -> Option<(Op, Algorithm)> {
     let name = op;
     let op = match op {
@@ -154,7 +194,20 @@ pub(in crate::valid) fn algorithm_of(
         context.report(&beside(path, "within"), message, "no groups here", help);
         return None;
     }
-    let Some(algorithm) = algorithm else { return Some((op, op.algorithms()[0])) };
+    let Some(algorithm) = algorithm else {
+        let by_servers = neighbours.map(Algorithm::Hierarchical).filter(|algorithm| algorithm.is_for(op));
+        let (Some(chosen), Some(size)) = (by_servers, neighbours) else {
+            return Some((op, op.algorithms()[0]));
+        };
+        let message = format!(
+            "{title}{}, algorithm: hierarchical, within servers of {size} ranks first (the default with scale-up switches)",
+            text(name)
+        );
+        let place = title.trim_end_matches(": ").to_owned();
+        context.notes.push(Remark::new(Code::ByServersFirst, place, message));
+        context.by_servers.push((path.to_vec(), size));
+        return Some((op, chosen));
+    };
     let wanted = match algorithm {
         CollectiveAlgorithm::Ring => Algorithm::Ring,
         CollectiveAlgorithm::Tree => Algorithm::Binomial,
@@ -162,7 +215,9 @@ pub(in crate::valid) fn algorithm_of(
         CollectiveAlgorithm::RecursiveDoubling => Algorithm::RecursiveDoubling,
         CollectiveAlgorithm::Pairwise => Algorithm::Pairwise,
         CollectiveAlgorithm::Linear => Algorithm::Linear,
-        CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical(group(context, (path, title), within)?),
+        CollectiveAlgorithm::Hierarchical => {
+            Algorithm::Hierarchical(group(context, (path, title), within, neighbours)?)
+        }
     };
     if !wanted.is_for(op) {
         let words: Vec<&str> = op.algorithms().iter().map(|algorithm| word(*algorithm)).collect();
@@ -193,11 +248,20 @@ fn beside(path: &[Step], key: &'static str) -> Vec<Step> {
 }
 
 /// Ranks of a group of a hierarchical collective.
-fn group(context: &mut Context<'_>, (path, title): (&[Step], &str), within: Option<u32>) -> Option<u32> {
+fn group(
+    context: &mut Context<'_>,
+    (path, title): (&[Step], &str),
+    within: Option<u32>,
+    neighbours: Option<u32>,
+) -> Option<u32> {
     if let (None, Shape::Rail { gpus, .. } | Shape::AiPod(AiPod { gpus, .. })) =
         (within, &context.settings.topology.shape)
     {
         return Some(*gpus);
+    }
+    if let (None, Some(size)) = (within, neighbours) {
+        context.by_servers.push((path.to_vec(), size));
+        return Some(size);
     }
     if within.is_none() {
         let help = "give within = the number of ranks of a server";

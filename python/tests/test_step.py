@@ -192,6 +192,45 @@ def test_what_cannot_be_says_place_value_range_and_fix(tmp_path: Path) -> None:
         bw.begin(incast().seeds(2), out=tmp_path / "two")
 
 
+@pytest.mark.parametrize("wrong", [[3], 3, "h0", [None], [("h0", "h1")]])
+def test_what_is_no_flow_is_refused_with_what_one_is(wrong: Any, tmp_path: Path) -> None:
+    with bw.begin(incast(), out=tmp_path / "out") as run, pytest.raises(bw.UsageError, match=r"inject: .*size_bytes"):
+        run.inject(wrong)
+
+
+def test_a_run_is_saved_in_a_file_and_a_folder_is_none(tmp_path: Path) -> None:
+    with bw.begin(incast(), out=tmp_path / "out") as run:
+        for folder in (tmp_path, Path(), tmp_path / ".."):
+            with pytest.raises(bw.ScenarioError, match=r"is a folder, and a run is saved in a file") as error:
+                run.save(folder)
+            assert "warm.ckpt" in str(error.value)
+        assert run.save(tmp_path / "good.ckpt").exists()
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        {"kind": "torus", "sizes": [4, 3], "rate": "32Gbps", "delay": "100ns"},
+        {"kind": "dragonfly", "a": 2, "p": 1, "h": 1, "rate": "32Gbps", "delay": "100ns"},
+    ],
+)
+def test_flows_that_are_injected_have_the_lanes_of_those_of_a_scenario(
+    topology: dict[str, Any], tmp_path: Path
+) -> None:
+    switch = {"credits": {"buffer": "650KB"}}
+    settings: dict[str, Any] = {"profile": "infiniband", "topology": topology, "switch": switch}
+    rows = [{"src": src, "dst": (src + 2) % 6, "size_bytes": 100_000, "start_ps": 0} for src in range(6)]
+    entry = {"name": "messages", "flows": pl.DataFrame(rows), "priority": 1}
+    known = whole(bw.Experiment(traffic=[entry], **settings), tmp_path / "whole")
+    with bw.begin(bw.Experiment(traffic=[{**EMPTY, "priority": 1}], **settings), out=tmp_path / "steps") as run:
+        # Packets of priority 1 change to virtual lane 2: nobody begins there.
+        with pytest.raises(bw.ScenarioError, match="is a virtual lane that packets of another one change to"):
+            run.inject({**rows[0], "priority": 2})
+        run.inject(rows)
+        results = run.finish()
+    assert results.digest == known.digest
+
+
 def test_a_run_that_has_come_to_its_end_takes_no_more_flows(tmp_path: Path) -> None:
     ends = incast().set("run.until", "5us")
     with bw.begin(ends, out=tmp_path / "ends") as run:

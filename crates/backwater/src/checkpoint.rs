@@ -289,6 +289,14 @@ fn differences(at: &str, one: &Value, other: &Value, found: &mut impl FnMut(&str
 
 /// Writes a file as a whole or not at all: beside its place, then into it.
 pub(crate) fn write(path: &Path, head: &Head, state: &[u8]) -> Result<(), Error> {
+    if path.is_dir() || path.file_name().is_none() {
+        return Err(Error::Input(format!(
+            "error: {} is a folder, and a run is saved in a file\n  allowed: the name of a file, new or to be replaced\n  help: add a name, such \
+             as {}",
+            path.display(),
+            path.join("warm.ckpt").display()
+        )));
+    }
     let mut content = borsh::to_vec(head).map_err(Error::bug)?;
     let length = (content.len() + state.len()) as u64;
     let mut bytes = Vec::with_capacity(FRONT + content.len() + state.len() + CHECKSUM);

@@ -51,6 +51,8 @@ pub(crate) struct Gate {
     /// Numbers of hosts by name; empty until somebody asks.
     hosts: BTreeMap<String, u32>,
     most: Bytes,
+    /// Bit per priority that flows have, or ACKs, where they begin: not those that packets only change to on their way.
+    priorities: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -85,7 +87,12 @@ impl Gate {
             is_put: entry.transport == Some(Transport::Put),
         });
         let most = settings.packet.payload.0.get().saturating_mul(u64::from(MAX_PACKETS));
-        Self { entries: entries.collect(), hosts: BTreeMap::new(), most: MAX_SIZE.min(Bytes::new(most)) }
+        let spec = scenario.spec();
+        let flows = spec.flows.iter().map(|flow| flow.priority).chain(spec.idle.iter().copied());
+        let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
+        let priorities = flows.chain(acks).fold(0, |set, priority| set | 1 << priority);
+        let most = MAX_SIZE.min(Bytes::new(most));
+        Self { entries: entries.collect(), hosts: BTreeMap::new(), most, priorities }
     }
 
     /// The flows as the fabric takes them.
@@ -124,10 +131,17 @@ impl Gate {
             ));
         }
         let priority = one.priority.unwrap_or(entry.group.priority);
-        if !run.simulation.has_priority(priority) {
-            let found = format!("priority = {priority} is used by no flow of the scenario");
-            let allowed =
-                (0..8).filter(|other| run.simulation.has_priority(*other)).map(|other| other.to_string());
+        let has =
+            |priority: u8| run.simulation.has_priority(priority) && self.priorities & (1 << priority) != 0;
+        if !has(priority) {
+            let found = if run.simulation.has_priority(priority) {
+                format!(
+                    "priority = {priority} is a virtual lane that packets of another one change to on their way"
+                )
+            } else {
+                format!("priority = {priority} is used by no flow of the scenario")
+            };
+            let allowed = (0..8).filter(|other| has(*other)).map(|other| other.to_string());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
             return Err(Wrong::new(
                 found,

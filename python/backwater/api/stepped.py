@@ -145,6 +145,8 @@ class SteppedRun:
         rows = [flows] if isinstance(flows, Mapping) else flows
         if not isinstance(rows, list | tuple) and isinstance(rows, pl.DataFrame):
             rows = rows.iter_rows(named=True)
+        if not hasattr(rows, "__iter__"):
+            raise UsageError(f"inject: {rows!r} is no list of flows; give mappings with {', '.join(NEEDED)}")
         given = [_row(number, row) for number, row in enumerate(rows)]
         first = self._core.inject(given)
         self._look()
@@ -203,7 +205,12 @@ def _whole(value: object, most: int) -> int | None:
     return whole if 0 <= whole <= most else None
 
 
-def _row(number: int, row: Mapping[str, Any]) -> tuple[str | int | None, str | int, str | int, int, int, int | None]:
+def _row(number: int, row: object) -> tuple[str | int | None, str | int, str | int, int, int, int | None]:
+    if not isinstance(row, Mapping):
+        raise UsageError(
+            f"inject: flows[{number}] = {row!r} is no flow; give a mapping with {', '.join(NEEDED)}, such as "
+            '{"src": 0, "dst": 1, "size_bytes": 100_000, "start_ps": 0}'
+        )
     missing = [key for key in NEEDED if key not in row]
     unknown = [key for key in row if key not in (*NEEDED, *OPTIONAL)]
     if missing or unknown:

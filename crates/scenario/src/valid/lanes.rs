@@ -6,6 +6,7 @@ use backwater_traffic::Flow;
 
 use super::Context;
 use super::cc::Pairs;
+use super::flows::PRIORITY;
 use crate::document::at;
 use crate::settings::{OnOverflow, Settings};
 
@@ -21,10 +22,13 @@ impl Lanes {
     /// Without queue pairs, because something is wrong with them, data alone.
     pub(super) fn new(settings: &Settings, flows: &[Flow], pairs: Option<&Pairs>) -> Self {
         let (mut example, mut used) = (BTreeMap::new(), 0u8);
-        for flow in flows {
-            example.entry(flow.priority).or_insert(usize::from(flow.group));
-            let ack = pairs.and_then(|pairs| pairs.ack_priority(flow.group, flow.priority));
-            used |= ack.into_iter().fold(1 << flow.priority, |set, priority| set | 1 << priority);
+        // Flows that are injected later need what the others need.
+        let entries = (0..).zip(&settings.traffic).filter(|(_, entry)| entry.workload.is_injected());
+        let injected = entries.map(|(group, entry)| (group, entry.priority.unwrap_or(PRIORITY)));
+        for (group, priority) in flows.iter().map(|flow| (flow.group, flow.priority)).chain(injected) {
+            example.entry(priority).or_insert(usize::from(group));
+            let ack = pairs.and_then(|pairs| pairs.ack_priority(group, priority));
+            used |= ack.into_iter().fold(1 << priority, |set, priority| set | 1 << priority);
         }
         Self { used: used & !(1 << settings.switch.control_priority), example }
     }

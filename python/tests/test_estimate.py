@@ -256,6 +256,13 @@ def test_a_scenario_that_cannot_run_is_refused_as_by_a_run(
     assert not (tmp_path / "out").exists()
 
 
+def test_more_processes_than_nodes_are_refused_as_by_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(STAR)
+    assert main(["run", str(file), "--estimate", "--processes", "900"]) == Exit.BAD_INPUT
+    assert "900 processes share this run, whose network has" in capsys.readouterr().err
+
+
 def test_results_that_do_not_fit_their_limit_are_refused_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,8 +48,9 @@ pub fn outline(scenario: Scenario) -> Result<ValidScenario, ScenarioError> {
 /// compression, than the budget leaves them: `table`, `bytes`, `share`). The memory is that of each of `processes` that share the run.
 ///
 /// # Errors
-/// Results that do not fit what the scenario allows them.
+/// Results that do not fit what the scenario allows them; more processes than the network has nodes.
 pub fn estimate(scenario: &ValidScenario, processes: usize) -> Result<Value, Error> {
+    crate::processes::fit(processes, scenario)?;
     let until = scenario.until();
     let files: Vec<String> = scenario.files().iter().map(|file| file.display().to_string()).collect();
     let collectives = Collectives::new(scenario.settings(), scenario.flows());

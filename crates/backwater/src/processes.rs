@@ -51,6 +51,17 @@ pub(crate) fn agree(
             ranks(&checkpoints)
         )));
     }
+    fit(count, scenario)
+}
+
+/// Refuses more processes than a network has nodes.
+///
+/// # Errors
+/// The same for each process.
+pub(crate) fn fit(count: usize, scenario: &ValidScenario) -> Result<(), Error> {
+    if count == 1 {
+        return Ok(());
+    }
     let nodes = scenario.spec().network.nodes().len();
     let allowed: RangeInclusive<usize> = 1..=nodes.min(MOST_SHARDS);
     if !allowed.contains(&count) {

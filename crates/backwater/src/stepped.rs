@@ -332,13 +332,17 @@ impl Standing {
         };
         around.serialize(&mut state).map_err(Error::bug)?;
         self.simulation.save(&self.course, &self.completions, &mut state).map_err(Error::bug)?;
-        if self.simulation.processes().rank() > 0 {
-            return Ok(());
-        }
-        if let Some(sink) = &mut self.sink {
-            sink.save(&mut state)?;
-        }
-        checkpoint::write(path, &Head::new(&self.facts, &self.files, now), &state)
+        let mut put = || {
+            if let Some(sink) = &mut self.sink {
+                sink.save(&mut state)?;
+            }
+            checkpoint::write(path, &Head::new(&self.facts, &self.files, now), &state)
+        };
+        let is_first = self.simulation.processes().rank() == 0;
+        let written = if is_first { put() } else { Ok(()) };
+        // All processes go on, or none: what the first one cannot write ends the others, too.
+        let has_failed = self.simulation.processes().gather(vec![written.is_err()])[0];
+        if has_failed && !is_first { Err(Error::Elsewhere) } else { written }
     }
 
     fn load(&mut self, checkpoint: &Checkpoint) -> Result<Around, Error> {

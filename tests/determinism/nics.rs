@@ -1,7 +1,7 @@
-//! Hosts with 1 to 16 ports of unlike rates: what happens is the same on every engine and number of threads and processes, saved in
+//! Hosts with 1 to 16 ports of unlike rates, by every rule: what happens is the same on every engine and number of threads and processes, saved in
 //! the middle or not; everything arrives, and the books balance, under PFC and under credits.
 use backwater_engine::{Stream, stream, uniform};
-use backwater_fabric::{AckSpec, Kind, Spec};
+use backwater_fabric::{AckSpec, Kind, PortRule, Spec};
 use backwater_topology::{Builder, Network};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -50,6 +50,7 @@ fn same_on_all(seed: u64, spec: impl Fn(Network, Vec<Flow>) -> Spec) {
     let (network, flows) = (network(random), flows(random));
     let seen = |all: bool| {
         let mut spec = spec(network.clone(), flows.clone());
+        spec.nic.port = [PortRule::Hash, PortRule::Spray, PortRule::Plane][seed as usize % 3];
         if all {
             watch_all(&mut spec);
         } else {

@@ -55,9 +55,15 @@ fn down(host: &str, plane: &str, rest: &str) -> String {
 
 /// The bytes that each port of h0 has sent, and who was rerouted when: the same on all engines. Everything arrives.
 fn same(more: &str) -> ([u64; 2], Vec<(u64, u32)>) {
+    same_by("hash", more)
+}
+
+/// The same by another rule for ports.
+fn same_by(rule: &str, more: &str) -> ([u64; 2], Vec<(u64, u32)>) {
+    let text = format!("host = {{ nic = {{ port = \"{rule}\" }} }}\n{PLANES}");
     let runs = KINDS.map(|kind| {
         let outcome =
-            try_run(spec(PLANES, more), kind, None).unwrap_or_else(|violation| panic!("{violation}"));
+            try_run(spec(&text, more), kind, None).unwrap_or_else(|violation| panic!("{violation}"));
         assert!(outcome.flows.iter().all(|flow| flow.received.get() == 2_000_000));
         let sent = [0, 1].map(|port| outcome.port((0, port), 3).bytes.get());
         let rerouted = events(&outcome, FaultEvent::Rerouted);
@@ -97,6 +103,21 @@ fn senders_leave_a_plane_in_which_their_destination_is_down_when_routes_have_con
         assert_eq!(hosts, [0, 1, 2, 3]);
         assert!(rerouted.iter().all(|(time, _)| *time == 100_000_000));
     }
+}
+
+#[test]
+fn sprayed_flows_leave_out_a_port_whose_link_is_down() {
+    let ([a, b], _) = same_by("spray", "");
+    assert!(a.abs_diff(b) < 100_000, "{a} {b}");
+    let ([dead, alive], _) = same_by("spray", &down("h0", "a", ""));
+    assert!((500_000..=640_000).contains(&dead), "{dead}");
+    assert!(alive > 5_400_000, "{alive}");
+    // It takes part again after 40 us, and before the others have sent all: at 100 Gbps that is 480 us for half of it.
+    let ([back, _], _) = same_by("spray", &down("h0", "a", "for = \"40us\""));
+    assert!(back > 2_000_000, "{back}");
+    // A port that does not reach one destination any more still takes what goes to the others.
+    let ([some, all], _) = same_by("spray", &down("h1", "a", ""));
+    assert!(some > 1_000_000 && all > 2_000_000, "{some} {all}");
 }
 
 #[test]

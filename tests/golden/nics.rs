@@ -3,6 +3,7 @@ use backwater_fabric::{AckSpec, PortRule, Spec};
 use backwater_topology::{Builder, Network, Routes, Routing};
 use backwater_traffic::Pacing;
 use backwater_traffic::program::Costs;
+use backwater_traffic::trace::{Event, Step};
 use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{fixed, flow, host, ideal, messages, per_port, recv, run, send};
 
@@ -168,5 +169,130 @@ fn hosts_with_1_to_16_ports_of_unlike_rates_fill_all_of_them_at_once() {
             let expected = Time::ZERO + packet * 101 + DELAY * 2;
             assert_eq!(finish[ports + rank].finish, Some(expected), "{ports} ports, rank {rank}");
         }
+    }
+}
+
+/// Hosts a and b with a port of each of these rates at as many switches, which nothing else joins.
+fn planes(rates: &[u64]) -> Network {
+    let mut net = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| net.host(name));
+    for (number, rate) in rates.iter().enumerate() {
+        let plane = net.switch(format!("plane{number}"));
+        net.link(a, plane, gbps(*rate), DELAY);
+        net.link(b, plane, gbps(*rate), DELAY);
+    }
+    net.build().unwrap()
+}
+
+/// The same with a flow from a to b, sprayed.
+fn sprayed(net: Network, bytes: u64) -> Spec {
+    let mut spec = ideal(net, vec![flow(0, 1, bytes, Time::ZERO, Pacing::LineRate)]);
+    spec.nic.port = PortRule::Spray;
+    spec
+}
+
+#[test]
+fn a_sprayed_flow_has_the_rate_of_all_ports_together() {
+    for ports in [2, 4, 8] {
+        let outcome = run(sprayed(planes(&vec![100; ports]), 800_000));
+        // A packet starts every 80 ns / ports, and the last one takes two links.
+        let expected = Span::from_ps(799 * 80_000 / ports as u64 + 2 * 80_000) + DELAY * 2;
+        let record = &outcome.flows[0];
+        assert_eq!(record.finish.since(record.start), expected, "{ports} ports");
+        assert_eq!(record.ideal_fct, expected, "{ports} ports");
+        let sent: Vec<u64> = (0..ports as u16).map(|port| outcome.port((0, port), 3).packets).collect();
+        assert_eq!(sent, vec![800 / ports as u64; ports], "in turn");
+    }
+}
+
+#[test]
+fn a_lone_sprayed_flow_takes_its_ideal_time_whatever_its_ports() {
+    for rates in [&[100, 400][..], &[10, 25, 40], &[200, 200, 50], &[800, 10]] {
+        for bytes in [1, 1000, 1001, 7777, 100_000] {
+            let outcome = run(sprayed(planes(rates), bytes));
+            let record = &outcome.flows[0];
+            assert_eq!(record.finish.since(record.start), record.ideal_fct, "{rates:?}, {bytes} B");
+            assert_eq!(record.received.get(), bytes);
+        }
+    }
+}
+
+#[test]
+fn a_pause_of_one_port_sends_a_sprayed_flow_by_the_others() {
+    // b has 100 Gbps in one plane and 10 Gbps in the other, where PFC holds a back.
+    let mut net = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| net.host(name));
+    let planes = ["s", "t"].map(|name| net.switch(name));
+    net.link(a, planes[0], gbps(100), DELAY);
+    net.link(a, planes[1], gbps(100), DELAY);
+    net.link(b, planes[0], gbps(100), DELAY);
+    net.link(b, planes[1], gbps(10), DELAY);
+    let mut spec = sprayed(net.build().unwrap(), 2_200_000);
+    let thresholds = per_port(&spec.network, |_| fixed(10_000, 8_000, 1_000_000));
+    spec.switch.pfc.as_mut().unwrap().thresholds = thresholds;
+    let outcome = run(spec);
+    let [s, t] = [(0, 0), (0, 1)].map(|port| outcome.port(port, 3));
+    assert!(s.pauses == 0 && t.pauses > 4, "{} {}", s.pauses, t.pauses);
+    assert_eq!((s.packets + t.packets, outcome.flows[0].received.get()), (2200, 2_200_000));
+    // At 110 Gbps 2200 packets take 160 us, of them 200 by the slow link. What waits there at the end is no more than its buffer:
+    // ten packets, and what comes in the round trip of the PAUSE.
+    assert!((195..=235).contains(&t.packets), "{}", t.packets);
+    let taken = outcome.flows[0].finish.since(Time::ZERO);
+    assert!(taken > Span::from_us(160) && taken < Span::from_us(190), "{taken}");
+}
+
+#[test]
+fn a_sprayed_flow_leaves_out_a_port_without_a_way() {
+    // c is in the first plane only.
+    let mut net = Builder::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
+    let planes = ["s", "t"].map(|name| net.switch(name));
+    for (host, plane) in [(a, 0), (a, 1), (b, 0), (b, 1), (c, 0)] {
+        net.link(host, planes[plane], gbps(100), DELAY);
+    }
+    let flows = [1, 2].map(|dst| flow(0, dst, 100_000, Time::ZERO, Pacing::LineRate));
+    let mut spec = ideal(net.build().unwrap(), flows.to_vec());
+    spec.nic.port = PortRule::Spray;
+    let outcome = run(spec);
+    assert!(outcome.flows.iter().all(|flow| flow.received.get() == 100_000));
+    let [s, t] = [(0, 0), (0, 1)].map(|port| outcome.port(port, 3).packets);
+    // The flow to b takes what the other leaves: both are done at the same time, or t before s.
+    assert_eq!(s + t, 200);
+    assert!(t <= 100 && s >= 100, "{s} {t}");
+}
+
+#[test]
+fn a_lone_answer_takes_its_ideal_time_by_the_port_at_which_the_data_came() {
+    let net = fans(&[10, 25, 40, 100, 200, 400]);
+    for number in 0..20 {
+        let mut flows = vec![flow(1, 0, 1000, Time::from_ps(1_000_000_000), Pacing::LineRate); number];
+        flows.push(flow(0, 1, 100_000, Time::ZERO, Pacing::LineRate));
+        let mut spec = ideal(net.clone(), flows);
+        spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
+        let after = vec![Event::Acked(number as u32)];
+        spec.probe.dependencies = true;
+        spec.steps = vec![Step {
+            host: 0,
+            rank: 0,
+            group: 0,
+            line: 1,
+            part: None,
+            after,
+            delay: Span::ZERO,
+            starts: Vec::new(),
+        }];
+        let outcome = run(spec);
+        let mut acked = Vec::new();
+        let all = outcome.simulation.each_dependency::<()>(|records| {
+            acked.extend(records.iter().map(|record| (record.time, record.alone)));
+            Ok(())
+        });
+        assert_eq!(all, Ok(()));
+        let came = (0..6).find(|port| outcome.port((1, *port), 3).packets > 0).expect("answers leave b");
+        let goes = (0..6).find(|port| outcome.port((2, *port), 3).packets > 0).expect("and reach a");
+        let rates = [net.nics(1)[usize::from(came)].rate, net.nics(0)[usize::from(goes)].rate];
+        let back = rates[0].serialize(Bytes::new(64)) + rates[1].serialize(Bytes::new(64)) + DELAY * 2;
+        assert_eq!(acked[0].1, outcome.flows[number].ideal_fct + back);
+        assert_eq!(acked[0].0, Some(Time::ZERO + acked[0].1));
     }
 }

@@ -11,6 +11,7 @@ use crate::ctx::Ctx;
 use crate::link::gates::{Scope, Wait};
 use crate::link::ports::Ports;
 use crate::nic::host::Host;
+use crate::nic::nics::{Nics, OnePort, SeveralPorts};
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
 use crate::nic::reorder::Counts;
@@ -24,17 +25,17 @@ use crate::world::World;
 #[derive(Clone)]
 pub(crate) enum FabricNode {
     /// With one port.
-    Host(Box<Host<false>>),
+    Host(Box<Host<OnePort>>),
     Switch(Box<Switch>),
     /// A host with several ports.
-    Several(Box<Host<true>>),
+    Several(Box<Host<SeveralPorts>>),
 }
 
 /// A host, with however many ports.
 #[derive(Clone, Copy)]
 pub(crate) enum HostRef<'a> {
-    One(&'a Host<false>),
-    Several(&'a Host<true>),
+    One(&'a Host<OnePort>),
+    Several(&'a Host<SeveralPorts>),
 }
 
 /// What is asked of hosts between two stretches of a run, whatever their ports.
@@ -253,7 +254,7 @@ macro_rules! node_of_ports {
 }
 pub(crate) use node_of_ports;
 
-fn load_host<const SEVERAL: bool>(host: &mut Host<SEVERAL>, from: &mut &[u8]) -> io::Result<()> {
+fn load_host<N: Nics>(host: &mut Host<N>, from: &mut &[u8]) -> io::Result<()> {
     let built = std::mem::replace(host, BorshDeserialize::deserialize(from)?);
     // Thresholds of PFC are those of the run that goes on.
     host.judge_as(&built);
@@ -280,12 +281,12 @@ impl Saved for FabricNode {
 
 /// Calls of their own: beside them, what hosts with one port do would be dearer where all nodes are run from one heap.
 #[inline(never)]
-fn fire<P: Post<Packet>>(host: &mut Host<true>, key: Key, world: &World, post: &mut P) {
+fn fire<P: Post<Packet>>(host: &mut Host<SeveralPorts>, key: Key, world: &World, post: &mut P) {
     host.fire(key, world, post);
 }
 
 #[inline(never)]
-fn receive<P: Post<Packet>>(host: &mut Host<true>, packet: &Packet, world: &World, post: &mut P) {
+fn receive<P: Post<Packet>>(host: &mut Host<SeveralPorts>, packet: &Packet, world: &World, post: &mut P) {
     host.receive(packet, world, post);
 }
 

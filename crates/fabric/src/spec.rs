@@ -91,6 +91,14 @@ pub struct Spec {
     pub batching: bool,
 }
 
+impl Spec {
+    /// Whether packets of one flow leave a host by several ports.
+    #[must_use]
+    pub fn sprays(&self) -> bool {
+        self.nic.port == PortRule::Spray && self.network.with_several_ports().is_some()
+    }
+}
+
 /// Data packets: a flow of `size` bytes is sent as ceil(size / payload) packets, the last one shorter or padded.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSpec {
@@ -155,6 +163,10 @@ pub enum PortRule {
     Rail,
     /// As [`PortRule::Hash`]; but if its link is down, another port of the same plane if there is one: a flow leaves its plane last.
     Plane,
+    /// All whose links are up, packet by packet: each takes the next one when it is idle and its gate is open, of several such ports in
+    /// turn. So a queue pair sends at the rate of its ports together, as Zhao et al. want it of the NICs of networks with several planes
+    /// (ISCA 2025).
+    Spray,
 }
 
 /// How the two ends of a flow work together.

@@ -351,7 +351,7 @@ impl World {
             throttle_sums: spec.probe.throttle && spec.probe.sample.is_some(),
             throttle_states: spec.probe.throttle_states,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
-            spreads: switch.balancing != Balancing::Ecmp,
+            spreads: switch.balancing != Balancing::Ecmp || spec.sprays(),
             packets_of: if_any(&spec.probe.packets),
             rates_of: if_any(&spec.probe.rates),
             isolation_events: spec.probe.isolation,

@@ -45,6 +45,7 @@ fn the_word_says_by_which_port_queue_pairs_send() {
     assert_eq!(rule(&[]), PortRule::Hash);
     assert_eq!(rule(&["host.nic.port=rail"]), PortRule::Rail);
     assert_eq!(rule(&["host.nic.port=plane"]), PortRule::Plane);
+    assert_eq!(rule(&["host.nic.port=spray"]), PortRule::Spray);
     says(&report(PLANES, &["host.nic.port=rails"]), &["rails", "rail"]);
 }
 
@@ -53,9 +54,22 @@ fn a_rule_that_chooses_nothing_is_said() {
     let caveats =
         |text, rule: &str| validate(text, &[&format!("host.nic.port={rule}")]).unwrap().caveats().said();
     says(&caveats(STAR, "plane"), &["without effect with one link at each host: host.nic.{port}"]);
+    says(&caveats(STAR, "spray"), &["without effect with one link at each host: host.nic.{port}"]);
+    assert!(!caveats(PLANES, "spray").contains("nic.{port}"));
     says(&caveats(PLANES, "rail"), &["without effect with traffic without ranks: host.nic.{port}"]);
     assert!(!caveats(PLANES, "plane").contains("nic.{port}"));
     assert!(!caveats(STAR, "hash").contains("nic.{port}"));
+}
+
+#[test]
+fn what_needs_packets_in_order_is_refused_where_they_are_sprayed() {
+    let refused = report(PLANES, &["host.nic.port=spray", "cc.kind=hpcc", "traffic.x.control=true"]);
+    says(
+        &refused,
+        &["host.nic.port = \"spray\" sends them over different links", "host.nic.port = \"hash\""],
+    );
+    let refused = report(STAR, &["host.nic.port=spray", "traffic.x.transport=put"]);
+    says(&refused, &["host.nic.port = \"spray\" reorders packets", "traffic.x, of PUTs"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::link::credits::DISCARDED;
 use crate::link::overrun::RAN_OUT;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::nic::receive_queue::DRAIN;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, HoldRecord, NO_FAULT};
@@ -19,7 +20,7 @@ const QUANTA: u16 = u16::MAX;
 /// In the argument of a timer: PAUSEs of the classes beside it have run out.
 const PAUSED: u32 = 1 << 8;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// The timetable has something for now.
     #[cold]
     pub(super) fn fault_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
@@ -63,7 +64,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
                     self.ports.egress_mut(self.nic()).owe_pfc(0, released);
                     FaultEvent::Calm
                 }
-                Change::Routes { from, until } if SEVERAL => {
+                Change::Routes { from, until } if self.nics.several().is_some() => {
                     self.reroute(cx.world.ways(from..until));
                     self.choose_ports(cx.now, cx.world);
                     self.ports.note_fault(change.fault, FaultEvent::Rerouted, None, cx);

@@ -6,10 +6,11 @@ use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::record::{ArrivedRecord, InjectedRecord};
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Data packet `seq` of its flow has come in.
     #[cold]
     pub(crate) fn note_arrival<P: Post<Packet>>(

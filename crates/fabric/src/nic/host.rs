@@ -3,7 +3,7 @@ use backwater_control::notify::Notify;
 use backwater_engine::{
     Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
 };
-use backwater_traffic::{OWN_CONNECTION, Pacing};
+use backwater_traffic::OWN_CONNECTION;
 use backwater_units::{Bytes, Rate, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -16,7 +16,7 @@ use crate::link::bursts::Bursts;
 use crate::link::egress::Egress;
 use crate::link::ports::{NIC, Ports, Purpose};
 use crate::nic::isolation::Notified;
-use crate::nic::nics::{Nics, port_by_rule};
+use crate::nic::nics::{Nics, SeveralPorts, pacing_queue, ports_by_rule, rate_of};
 use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
@@ -27,7 +27,7 @@ use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
 use crate::packet::{Kind, Packet};
 use crate::record::RateRecord;
-use crate::spec::{Balancing, Clock, Spec};
+use crate::spec::{Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::transport::Transports;
 use crate::transport::roce::connection::Connection;
@@ -37,9 +37,9 @@ use crate::transport::roce::queue_pairs;
 use crate::user::UserFault;
 use crate::world::World;
 
-/// With one port, or with several.
+/// With one port, or with several: what it knows of these is `N`.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
-pub(crate) struct Host<const SEVERAL: bool> {
+pub(crate) struct Host<N: Nics> {
     pub(super) ports: Ports,
     pub(super) senders: Vec<Sender>,
     /// One for each sender, or for all those of a connection.
@@ -79,11 +79,11 @@ pub(crate) struct Host<const SEVERAL: bool> {
     detour: bool,
     /// What came in this period, if that is recorded.
     pub(super) delivered: Option<Box<Delivered>>,
-    /// With several ports: which does what.
-    pub(super) nics: Option<Box<Nics>>,
+    /// Which port does what.
+    pub(super) nics: N,
 }
 
-impl<const SEVERAL: bool> Node for Host<SEVERAL> {
+impl<N: Nics> Node for Host<N> {
     node_of_ports!(ports);
 
     #[inline]
@@ -236,16 +236,18 @@ impl<const SEVERAL: bool> Node for Host<SEVERAL> {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     pub(crate) fn new(node: u32, spec: &Spec, ends: &HostFlows, ports: Ports, world: &World) -> Self {
         let host = spec.network.host_index(node).expect("a host") as usize;
-        let port_of = |flow: u32| {
-            let ports =
-                if SEVERAL { world.routes.next_ports(node, world.flows[flow as usize].dst) } else { &[] };
-            port_by_rule(node, ports, flow, false, world).unwrap_or(NIC)
+        let ports_of = |flow: u32| {
+            let ways = match ports.count() {
+                1 => &[],
+                _ => world.routes.next_ports(node, world.flows[flow as usize].dst),
+            };
+            ports_by_rule(node, ways, flow, world)
         };
         let line = ports.egress(NIC).rate();
-        let line_of = |flow| ports.egress(port_of(flow)).rate();
+        let line_of = |flow| rate_of(&ports_of(flow), &ports);
         let (senders, pacers, connections) = queue_pairs::sending(ends.sent(host), line_of, world);
         let (receivers, notifiers) = queue_pairs::receiving(ends.received(host), world);
         let steps = Steps::new(ends.steps(host), &spec.steps, senders.len(), world);
@@ -258,19 +260,16 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         let responders = receivers.iter().any(|it| reliable(it).is_some());
         let responders = responders.then(|| Box::new(Responders::new(receivers.len())));
         let selects = |it: &Receiver| reliable(it)?.repeat.keeps().then_some(());
-        let sorts = spec.switch.balancing != Balancing::Ecmp || receivers.iter().find_map(selects).is_some();
+        let sorts = world.spreads || receivers.iter().find_map(selects).is_some();
         let reorder = sorts.then(|| Box::new(Reorder::new(receivers.len())));
         let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
-        // Those of ranks are set up before the programs run.
-        let is_standing = |sender: &&Sender| world.flows[sender.flow() as usize].pacing == Pacing::Messages;
-        let standing = senders.iter().filter(is_standing).map(Sender::pacer);
-        let pacing_queue = PacingQueue::new(world.nic.scheduler, ports.classes(), pacers.len(), standing);
-        let nics = SEVERAL.then(|| {
-            let mut of = vec![NIC; pacers.len()];
+        let pacing_queue = pacing_queue(&ports, &senders, pacers.len(), world);
+        let nics = N::new(|| {
+            let mut of = vec![vec![NIC]; pacers.len()];
             for sender in &senders {
-                of[sender.pacer() as usize] = port_of(sender.flow());
+                of[sender.pacer() as usize] = ports_of(sender.flow());
             }
-            Box::new(Nics::new(ports.count(), of, &pacing_queue))
+            SeveralPorts::of(&ports, &of, &pacing_queue)
         });
         let mut this = Self {
             nics,
@@ -327,10 +326,9 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
             let before = waiting.partition_point(|slot| start(&self.senders[*slot as usize]) <= flow.start);
             self.order.insert(self.started as usize + before, slot);
         }
-        let port = self.port_for(index, world);
-        self.pacers.push(Pacer::new(index, flow, self.ports.egress(port).rate(), world));
+        let line = self.add_queue_pair(index, world);
+        self.pacers.push(Pacer::new(index, flow, line, world));
         self.senders.push(Sender::new(index, flow, pacer, OWN_CONNECTION, world));
-        self.add_queue_pair(port);
         if world.samples_rate(flow) {
             self.ports.sample_from(now, world.sample);
             self.watched.push(slot);

@@ -10,6 +10,7 @@ use crate::ctx::Ctx;
 use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
@@ -84,7 +85,7 @@ impl Entry {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// A congestion isolation message arrived.
     #[cold]
     pub(crate) fn on_cim<P: Post<Packet>>(&mut self, cim: &Packet, cx: &mut Ctx<'_, P>) {

@@ -7,10 +7,11 @@ use crate::app::jobs::Done;
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::{Kind, Packet};
 use crate::record::JobRecord;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// A rank of a job is done with something that is recorded.
     #[cold]
     pub(super) fn job_goes_on<P: Post<Packet>>(&mut self, done: Done, cx: &mut Ctx<'_, P>) {

@@ -1,7 +1,8 @@
 //! Hosts with several ports: which of them an event is about, which queue pair sends by which, and what changes that.
 //!
 //! Each port has a pacing queue, gates and a wake of its own: a PAUSE of one leaves the others sending. A queue pair sends by one port,
-//! of those on shortest ways to its destination, as [`crate::PortRule`] says. When the link of that port goes down, it moves to another one; when
+//! of those on shortest ways to its destination, as [`crate::PortRule`] says; or, sprayed, by several: these take its packets from one
+//! pacing queue, each when it is idle and its gate is open, in turn. When a link goes down, queue pairs move to other ports; when
 //! it comes up again, back. Answers leave by the port at which the data came, if it is on a shortest way back.
 //!
 //! Hosts with one port are another type of the same code, in which [`Host::nic`] is a constant.
@@ -9,36 +10,151 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use backwater_engine::Post;
+use backwater_traffic::Pacing;
+use backwater_units::{Bytes, Rate};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
-use crate::link::ports::NIC;
+use crate::link::ports::{NIC, Ports};
 use crate::nic::host::Host;
 use crate::nic::pacing_queue::PacingQueue;
 use crate::packet::Packet;
+use crate::spec::PortRule;
 use crate::switch::forwarding::ecmp::way;
 use crate::switch::salt;
+use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
-/// What a host with several ports has beside that of a host with one.
+/// What a host knows of its ports: nothing of one, or which of several does what.
+pub(crate) trait Nics: Clone + Send + BorshSerialize + BorshDeserialize {
+    fn new(several: impl FnOnce() -> SeveralPorts) -> Self;
+    fn several(&self) -> Option<&SeveralPorts>;
+    fn several_mut(&mut self) -> Option<&mut SeveralPorts>;
+}
+
+/// Of a host with one port.
+#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
+pub(crate) struct OnePort;
+
+impl Nics for OnePort {
+    fn new(_: impl FnOnce() -> SeveralPorts) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a constant")]
+    fn several(&self) -> Option<&SeveralPorts> {
+        None
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a constant")]
+    fn several_mut(&mut self) -> Option<&mut SeveralPorts> {
+        None
+    }
+}
+
+/// Of a host with several.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
-pub(crate) struct Nics {
+pub(crate) struct SeveralPorts {
     /// The port that the present event is about.
     current: u16,
-    /// The pacing queues of all ports but the first.
+    /// Who is asked first whether it can send: the port after the one by which a packet was sprayed last.
+    first: u16,
+    /// The pacing queue that [`Host::next_pair`] has found: those of the ports have their numbers.
+    found: u16,
+    /// The pacing queues but that of the first port: those of the other ports, then the `shared` ones.
     others: Vec<PacingQueue>,
-    /// The port by which a queue pair sends.
+    shared: Vec<Shared>,
+    /// By queue pair: its pacing queue.
+    queues: Vec<u16>,
+    /// By queue pair: the port by which it sent last, or will send first.
     of: Vec<u16>,
     /// By destination: the ports that lead there now, where faults have changed them.
     ways: BTreeMap<u32, Box<[u16]>>,
 }
 
-impl Nics {
-    /// `of` says by which port each queue pair sends; `queue` is the pacing queue of the first port.
-    pub(crate) fn new(ports: u16, of: Vec<u16>, queue: &PacingQueue) -> Self {
-        let others = vec![queue.clone(); usize::from(ports - 1)];
-        Self { current: NIC, others, of, ways: BTreeMap::new() }
+/// The ports that take packets from one pacing queue.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+struct Shared {
+    ports: Box<[u16]>,
+    /// Of all of them together.
+    rate: Rate,
+}
+
+impl Nics for SeveralPorts {
+    fn new(several: impl FnOnce() -> Self) -> Self {
+        several()
     }
+
+    fn several(&self) -> Option<&SeveralPorts> {
+        Some(self)
+    }
+
+    fn several_mut(&mut self) -> Option<&mut SeveralPorts> {
+        Some(self)
+    }
+}
+
+impl SeveralPorts {
+    /// `of` says by which ports each queue pair sends; `empty` is a pacing queue.
+    pub(crate) fn of(ports: &Ports, of: &[Vec<u16>], empty: &PacingQueue) -> Self {
+        let mut this = Self {
+            current: NIC,
+            first: NIC,
+            found: NIC,
+            others: vec![empty.clone(); usize::from(ports.count() - 1)],
+            shared: Vec::new(),
+            queues: Vec::new(),
+            of: Vec::new(),
+            ways: BTreeMap::new(),
+        };
+        for of in of {
+            let queue = this.queue_of(of, ports, || empty.clone());
+            this.queues.push(queue);
+            this.of.push(of[0]);
+        }
+        this
+    }
+
+    /// The pacing queue from which these ports take, and no others.
+    fn queue_of(&mut self, of: &[u16], ports: &Ports, empty: impl FnOnce() -> PacingQueue) -> u16 {
+        if let [port] = *of {
+            return port;
+        }
+        let known = self.shared.iter().position(|shared| *shared.ports == *of);
+        let number = known.unwrap_or_else(|| {
+            self.others.push(empty());
+            self.shared.push(Shared { ports: of.into(), rate: rate_of(of, ports) });
+            self.shared.len() - 1
+        });
+        ports.count() + number as u16
+    }
+
+    /// The ports that take from a pacing queue, if they are several.
+    fn shared(&self, queue: u16) -> Option<&Shared> {
+        self.shared.get(usize::from(queue).checked_sub(usize::from(self.ports()))?)
+    }
+
+    /// How many ports there are, which is the number of the first shared queue.
+    fn ports(&self) -> u16 {
+        (self.others.len() + 1 - self.shared.len()) as u16
+    }
+
+    /// The pacing queues that a port may take from.
+    fn queues_at(&self, port: u16) -> impl Iterator<Item = u16> + use<> {
+        std::iter::once(port).chain(self.ports()..=self.others.len() as u16)
+    }
+
+    /// Whether it does.
+    fn takes(&self, port: u16, queue: u16) -> bool {
+        queue == port || self.shared(queue).is_some_and(|shared| shared.ports.contains(&port))
+    }
+}
+
+/// What these ports have together.
+pub(crate) fn rate_of(of: &[u16], ports: &Ports) -> Rate {
+    Rate::from_bps(of.iter().map(|port| ports.egress(*port).rate().as_bps()).sum())
 }
 
 /// The port, of these, by which the packets of a flow leave a host if all links are up; or what goes `back`.
@@ -47,37 +163,43 @@ pub(crate) fn port_by_rule(node: u32, ports: &[u16], flow: u32, back: bool, worl
     (!ports.is_empty()).then(|| ports[choose(ports.len())])
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
-    fn nics(&self) -> &Nics {
-        self.nics.as_deref().expect("a host with several ports")
+/// The ports, of these, by which a queue pair sends if all links are up.
+pub(crate) fn ports_by_rule(node: u32, ports: &[u16], flow: u32, world: &World) -> Vec<u16> {
+    if world.nic.port == PortRule::Spray && !ports.is_empty() {
+        return ports.to_vec();
     }
+    vec![port_by_rule(node, ports, flow, false, world).unwrap_or(NIC)]
+}
 
-    fn nics_mut(&mut self) -> &mut Nics {
-        self.nics.as_deref_mut().expect("a host with several ports")
-    }
+/// A pacing queue for so many queue pairs of a host. Those of ranks are set up before the programs run.
+pub(crate) fn pacing_queue(ports: &Ports, senders: &[Sender], pacers: usize, world: &World) -> PacingQueue {
+    let is_standing = |sender: &&Sender| world.flows[sender.flow() as usize].pacing == Pacing::Messages;
+    let standing = senders.iter().filter(is_standing).map(Sender::pacer);
+    PacingQueue::new(world.nic.scheduler, ports.classes(), pacers, standing)
+}
 
+impl<N: Nics> Host<N> {
     /// The port that the present event is about.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a constant where there is one port")]
     pub(super) fn nic(&self) -> u16 {
-        if SEVERAL { self.nics().current } else { NIC }
+        self.nics.several().map_or(NIC, |nics| nics.current)
     }
 
     /// From now on it is about this port. Messages that come by none are about the first one.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
     pub(super) fn turn_to(&mut self, port: u16) {
-        if SEVERAL {
-            let port = if port < self.ports.count() { port } else { NIC };
-            self.nics_mut().current = port;
+        if let Some(nics) = self.nics.several_mut() {
+            nics.current = if port < self.ports.count() { port } else { NIC };
         }
     }
 
-    /// The port by which a queue pair sends.
+    /// The port by which a queue pair sent last, or will send first.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
     pub(super) fn port_of(&self, queue_pair: u32) -> u16 {
-        if SEVERAL { self.nics().of[queue_pair as usize] } else { NIC }
+        self.nics.several().map_or(NIC, |nics| nics.of[queue_pair as usize])
     }
 
     /// The port by which the queue pair of a sender sends.
@@ -85,45 +207,152 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         self.port_of(self.senders[slot as usize].pacer())
     }
 
-    /// The queue pairs that have something to send by the port that the present event is about.
+    /// The pacing queue of the queue pair that [`Host::next_pair`] has found.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
     pub(super) fn queue(&mut self) -> &mut PacingQueue {
-        if SEVERAL { self.queue_at(self.nics().current) } else { &mut self.pacing_queue }
+        match self.nics.several() {
+            Some(nics) => self.queue_at(nics.found),
+            None => &mut self.pacing_queue,
+        }
     }
 
-    /// Those that have something to send by the port of a queue pair.
+    /// That of a queue pair.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
     pub(super) fn queue_of(&mut self, queue_pair: u32) -> &mut PacingQueue {
-        if SEVERAL { self.queue_at(self.nics().of[queue_pair as usize]) } else { &mut self.pacing_queue }
-    }
-
-    fn queue_at(&mut self, port: u16) -> &mut PacingQueue {
-        match usize::from(port).checked_sub(1) {
+        match self.nics.several() {
+            Some(nics) => self.queue_at(nics.queues[queue_pair as usize]),
             None => &mut self.pacing_queue,
-            Some(other) => &mut self.nics_mut().others[other],
         }
     }
 
-    /// There is one more queue pair, after all others.
-    pub(super) fn add_queue_pair(&mut self, port: u16) {
-        self.pacing_queue.add();
-        if SEVERAL {
-            self.nics_mut().others.iter_mut().for_each(PacingQueue::add);
-            self.nics_mut().of.push(port);
+    fn queue_at(&mut self, number: u16) -> &mut PacingQueue {
+        match (usize::from(number).checked_sub(1), self.nics.several_mut()) {
+            (Some(other), Some(nics)) => &mut nics.others[other],
+            _ => &mut self.pacing_queue,
         }
+    }
+
+    /// What [`PacingQueue::next`] says of the port that the present event is about, which is free at `at`.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(super) fn next_pair(&mut self, open: u8, at: u64, now: u64) -> Option<(u8, u64, u32)> {
+        match self.nics.several() {
+            Some(_) => self.next_of_several(open, at, now),
+            None => self.pacing_queue.next(open, at),
+        }
+    }
+
+    /// The same where it may take from several: what has been due for longest. Of a shared one nobody knows who will be next when
+    /// this port is free: it is asked who would be now.
+    #[inline(never)]
+    fn next_of_several(&mut self, open: u8, at: u64, now: u64) -> Option<(u8, u64, u32)> {
+        let nics = self.nics.several()?;
+        let (own, queues) = (nics.current, nics.queues_at(nics.current));
+        let mut found: Option<(u8, u64, u32)> = None;
+        for queue in queues {
+            if !self.nics.several()?.takes(own, queue) {
+                continue;
+            }
+            let next = self.queue_at(queue).next(open, if queue == own { at } else { now });
+            if let Some(next) = next
+                && found.is_none_or(|found| next.1 < found.1)
+            {
+                found = Some(next);
+                self.nics.several_mut()?.found = queue;
+            }
+        }
+        found
+    }
+
+    /// What [`PacingQueue::earliest`] says of that port.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(super) fn earliest_pair(&mut self, open: u8) -> Option<u64> {
+        match self.nics.several() {
+            Some(_) => self.of_all_queues(|queue| queue.earliest(open)).min(),
+            None => self.pacing_queue.earliest(open),
+        }
+    }
+
+    /// The classes in which queue pairs wait that may send by that port: a bit each.
+    pub(super) fn sending(&self) -> u8 {
+        self.of_all_queues(|queue| Some(queue.sending())).fold(0, |all, of| all | of)
+    }
+
+    /// What is said of each pacing queue that the present port takes from.
+    fn of_all_queues<T>(&self, of: impl Fn(&PacingQueue) -> Option<T>) -> impl Iterator<Item = T> {
+        let others = self.nics.several().into_iter().flat_map(|nics| {
+            let queues = nics.queues_at(nics.current).filter(|queue| nics.takes(nics.current, *queue));
+            queues.filter_map(|queue| nics.others.get(usize::from(queue).checked_sub(1)?))
+        });
+        let own = (self.nic() == NIC).then_some(&self.pacing_queue);
+        own.into_iter().chain(others).filter_map(of)
+    }
+
+    /// A packet of `size` bytes, of the queue pair of a sender, leaves by the present port, where it takes `wire_time`. The least time to
+    /// the next one of its queue pair, which other ports may take before this one is free.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(super) fn leaves(&mut self, pair: u32, class: u8, size: u16, wire_time: u64, now: u64) -> u64 {
+        match self.nics.several() {
+            Some(_) => self.leaves_one_of(pair, class, size, now).unwrap_or(wire_time),
+            None => wire_time,
+        }
+    }
+
+    #[inline(never)]
+    fn leaves_one_of(&mut self, pair: u32, class: u8, size: u16, now: u64) -> Option<u64> {
+        let sender = &mut self.senders[pair as usize];
+        let (nics, queue_pair) = (self.nics.several_mut()?, sender.pacer() as usize);
+        let (from, to) = (std::mem::replace(&mut nics.of[queue_pair], nics.current), nics.current);
+        if from != to {
+            let closed = [from, to].map(|port| self.ports.closed_for(port, class, now));
+            sender.source_delay_mut().change_gates(closed[0], closed[1]);
+        }
+        let rate = nics.shared(nics.queues[queue_pair])?.rate;
+        nics.first = (to + 1) % nics.ports();
+        sender.source_delay_mut().overlap(now);
+        Some(rate.serialize(Bytes::new(size.into())).as_ps())
+    }
+
+    /// How long a packet that leaves by the present port is on its wire, whose queue pair may send the next one after `least`.
+    pub(super) fn on_wire(&self, size: u16, least: u64) -> u64 {
+        self.nics.several().map_or(least, |nics| self.ports.egress(nics.current).wire_time(size))
+    }
+
+    /// There is one more queue pair, after all others, of this flow. The rate of its ports together.
+    pub(super) fn add_queue_pair(&mut self, flow: u32, world: &World) -> Rate {
+        let of = self.ports_for(flow, world);
+        let queue = self.pacing_queue_of(&of, world);
+        self.pacing_queue.add();
+        if let Some(nics) = self.nics.several_mut() {
+            nics.others.iter_mut().for_each(PacingQueue::add);
+            nics.queues.push(queue);
+            nics.of.push(of[0]);
+        }
+        rate_of(&of, &self.ports)
+    }
+
+    /// The pacing queue from which these ports take.
+    fn pacing_queue_of(&mut self, of: &[u16], world: &World) -> u16 {
+        let Self { nics, ports, senders, pacers, .. } = self;
+        let empty = || pacing_queue(ports, senders, pacers.len(), world);
+        nics.several_mut().map_or(NIC, |nics| nics.queue_of(of, ports, empty))
     }
 
     /// Sends what each port may send now.
     #[inline(never)]
     pub(super) fn send_by_all<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let before = self.nics().current;
-        for port in 0..self.ports.count() {
-            self.nics_mut().current = port;
+        let Some((before, first)) = self.nics.several().map(|nics| (nics.current, nics.first)) else {
+            return;
+        };
+        for port in (first..self.ports.count()).chain(0..first) {
+            self.turn_to(port);
             self.send_by_one(cx);
         }
-        self.nics_mut().current = before;
+        self.turn_to(before);
     }
 
     /// Whether some port will send anything if nothing happens.
@@ -136,7 +365,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
 
     /// The ports on shortest ways to a host; where none is left those of before, by which packets are lost.
     fn ways<'a>(&'a self, dst: u32, world: &'a World) -> &'a [u16] {
-        match self.nics().ways.get(&dst) {
+        match self.nics.several().and_then(|nics| nics.ways.get(&dst)) {
             Some(changed) if !changed.is_empty() => changed,
             _ => world.routes.next_ports(self.ports.node(), dst),
         }
@@ -164,18 +393,26 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         in_plane.or_else(|| other(&|_| true)).unwrap_or(first)
     }
 
-    /// The port by which the queue pair of a flow is to send.
-    pub(super) fn port_for(&self, flow: u32, world: &World) -> u16 {
-        if SEVERAL { self.choose(flow, world.flows[flow as usize].dst, false, world) } else { NIC }
+    /// The ports by which the queue pair of a flow is to send.
+    fn ports_for(&self, flow: u32, world: &World) -> Vec<u16> {
+        let dst = world.flows[flow as usize].dst;
+        if self.nics.several().is_none() {
+            return vec![NIC];
+        }
+        if world.nic.port == PortRule::Spray {
+            let up: Vec<u16> =
+                self.ways(dst, world).iter().copied().filter(|port| self.is_up(*port)).collect();
+            if !up.is_empty() {
+                return up;
+            }
+        }
+        vec![self.choose(flow, dst, false, world)]
     }
 
     /// The port by which an answer leaves: that at which the data came, if it is on a shortest way back.
     #[inline]
     pub(super) fn port_back(&self, frame: &Packet, world: &World) -> u16 {
-        if !SEVERAL {
-            return NIC;
-        }
-        let current = self.nics().current;
+        let Some(current) = self.nics.several().map(|nics| nics.current) else { return NIC };
         if self.ways(frame.dst, world).contains(&current) && self.is_up(current) {
             return current;
         }
@@ -185,32 +422,35 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     /// Other ports lead to some hosts.
     #[cold]
     pub(super) fn reroute<'a>(&mut self, new: impl Iterator<Item = (Range<u32>, &'a [u16])>) {
+        let Some(nics) = self.nics.several_mut() else { return };
         for (hosts, ports) in new {
-            self.nics_mut().ways.extend(hosts.map(|host| (host, ports.into())));
+            nics.ways.extend(hosts.map(|host| (host, ports.into())));
         }
     }
 
-    /// Links have gone down or come up, or other ports lead to some hosts: each queue pair moves to the port by which it is to send.
+    /// Links have gone down or come up, or other ports lead to some hosts: each queue pair moves to the ports by which it is to send.
     #[cold]
     pub(super) fn choose_ports(&mut self, now: u64, world: &World) {
-        if !SEVERAL {
-            return;
-        }
-        let before = self.nics().of.clone();
+        let Some(before) = self.nics.several().map(|nics| nics.of.clone()) else { return };
         for slot in 0..self.senders.len() {
             let (flow, queue_pair) = (self.senders[slot].flow(), self.senders[slot].pacer() as usize);
-            let (from, to) = (before[queue_pair], self.port_for(world.first_of(flow), world));
+            let of = self.ports_for(world.first_of(flow), world);
+            let queue = self.pacing_queue_of(&of, world);
+            let Some(nics) = self.nics.several_mut() else { return };
+            let from = before[queue_pair];
+            let to = if of.contains(&from) { from } else { of[0] };
+            (nics.queues[queue_pair], nics.of[queue_pair]) = (queue, to);
             if from != to {
-                self.nics_mut().of[queue_pair] = to;
                 let class = self.notified.class_of(&self.senders[slot], world);
                 let closed = [from, to].map(|port| self.ports.closed_for(port, class, now));
                 self.senders[slot].source_delay_mut().change_gates(closed[0], closed[1]);
             }
         }
-        let to: Vec<u16> = (0..self.senders.len() as u32).map(|slot| self.port_of_sender(slot)).collect();
-        let ports = self.ports.count();
+        let Some(nics) = self.nics.several() else { return };
+        let to: Vec<u16> = self.senders.iter().map(|sender| nics.queues[sender.pacer() as usize]).collect();
+        let queues = nics.others.len() as u16 + 1;
         for (class, from) in
-            (0..world.classes.count).flat_map(|class| (0..ports).map(move |from| (class, from)))
+            (0..world.classes.count).flat_map(|class| (0..queues).map(move |from| (class, from)))
         {
             let mut moved = self.queue_at(from).take_if(class, |slot| to[slot as usize] != from);
             moved.sort_unstable_by_key(|entry| (entry.due, entry.pair));

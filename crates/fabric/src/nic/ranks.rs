@@ -5,10 +5,11 @@ use crate::app::ranks::frame::{self, Message};
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::world::World;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// The timer of a rank: it begins, or the cost of its op has been paid.
     #[cold]
     pub(crate) fn rank_due<P: Post<Packet>>(&mut self, rank: u32, cx: &mut Ctx<'_, P>) {

@@ -8,13 +8,14 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::{Kind, Packet};
 use crate::spec::AckSpec;
 use crate::transport::roce::queue_pair::Verdict;
 use crate::violation::What;
 use crate::world::World;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     #[inline(always)]
     #[allow(
         clippy::inline_always,

@@ -13,6 +13,7 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::nic::reorder::put_number;
 use crate::observe::recovery::{Leaves, Recovery};
 use crate::packet::{Kind, Packet};
@@ -57,7 +58,7 @@ impl Responders {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Data of a queue pair that sends again what is lost has come: packet `number` of its flow.
     #[cold]
     #[inline(never)]
@@ -282,7 +283,8 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         }
         self.senders[lead as usize].reliable_mut().left(due, now, world.reliable_of(kind));
         if last && !again {
-            self.happened(Happened::Sent(pair), now + wire_time);
+            let gone = now + self.on_wire(packet.size, wire_time);
+            self.happened(Happened::Sent(pair), gone);
             if connection != OWN_CONNECTION {
                 self.connections[connection as usize].sent(due, now + wire_time);
                 let next = self.next_message(connection, class, now, world);

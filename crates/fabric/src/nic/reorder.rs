@@ -12,6 +12,7 @@ use crate::ctx::Ctx;
 use crate::link::extensions::Extensions;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::{LAST, Packet};
 
 /// What a host keeps of its flows.
@@ -100,7 +101,7 @@ impl Reorder {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Data that does not simply go on: of a host that is slow, or that sorts.
     #[cold]
     #[inline(never)]

@@ -15,6 +15,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::spec::NicCosts;
 use crate::transport::roce::queue_pair::Sender;
@@ -59,7 +60,7 @@ impl Requests {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// When the first packet of a flow is due that starts `now` on a queue pair of its own.
     pub(crate) fn first_due(&mut self, pair: u32, now: u64) -> u64 {
         let sender = &mut self.senders[pair as usize];

@@ -24,6 +24,7 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::nic::reorder::put_number;
 use crate::packet::{Kind, Packet};
 use crate::transport::roce::queue_pair::After;
@@ -54,11 +55,11 @@ enum Source {
     Later,
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Sends what the port may send now, and arranges to be woken for what comes after it.
     #[inline]
     pub(crate) fn send_next<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        if SEVERAL { self.send_by_all(cx) } else { self.send_by_one(cx) }
+        if self.nics.several().is_some() { self.send_by_all(cx) } else { self.send_by_one(cx) }
     }
 
     /// The same by the port that the present event is about.
@@ -131,7 +132,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         if let Some(class) = self.ports.ready(nic, open, world.round_robin) {
             return Some(Offer { ready: 0, since: 0, class, source: Source::Queue });
         }
-        let next = self.queue().next(open, free);
+        let next = self.next_pair(open, free, now);
         let pair = next.map(|(class, due, pair)| Offer {
             ready: due,
             since: due,
@@ -211,7 +212,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     fn send_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
         let nic = self.nic();
         let open = !self.ports.egress(nic).paused();
-        if let Some((class, due, pair)) = self.queue().next(open, cx.now)
+        if let Some((class, due, pair)) = self.next_pair(open, cx.now, cx.now)
             && due <= cx.now
         {
             self.send_data(class, due, pair, cx);
@@ -223,7 +224,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         if !self.transports.is_empty() {
             return u8::MAX >> (8 - classes);
         }
-        self.ports.egress(self.nic()).waiting() | self.queue().sending()
+        self.ports.egress(self.nic()).waiting() | self.sending()
     }
 
     /// Whether anything will be sent if nothing happens: at once, or at an instant that is known.
@@ -276,8 +277,10 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     )]
     pub(crate) fn send_data<P: Post<Packet>>(&mut self, class: u8, due: u64, pair: u32, cx: &mut Ctx<'_, P>) {
         let nic = self.nic();
+        let (seq, dst, size) = self.senders[pair as usize].next_packet(cx.world);
+        let wire_time = self.ports.egress(nic).wire_time(size);
+        let wire_time = self.leaves(pair, class, size, wire_time, cx.now);
         let sender = &mut self.senders[pair as usize];
-        let (seq, dst, size) = sender.next_packet(cx.world);
         let mut packet = Packet {
             time: 0,
             flow: sender.flow(),
@@ -291,7 +294,6 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
             class,
             echo: CodePoint::NotCapable,
         };
-        let wire_time = self.ports.egress(nic).wire_time(size);
         sender.source_delay_mut().sent(due, cx.now, wire_time, self.ports.closed_for(nic, class, cx.now));
         let pacer = &mut self.pacers[sender.pacer() as usize];
         // One question for most packets, and a place of its own for what the others ask.
@@ -321,7 +323,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         wire_time: u64,
         world: &World,
     ) {
-        let class = packet.class;
+        let (class, gone) = (packet.class, now + self.on_wire(packet.size, wire_time));
         if !matches!(after, After::Acknowledged) {
             let number = packet.seq;
             packet.seq = self.senders[pair as usize].last_seq(number);
@@ -332,13 +334,13 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
         let After::Message(next) = after else {
             self.queue().sent_last(class);
             if matches!(after, After::Nothing) {
-                self.happened(Happened::Sent(pair), now + wire_time);
+                self.happened(Happened::Sent(pair), gone);
             }
             return;
         };
-        self.happened(Happened::Sent(pair), now + wire_time);
+        self.happened(Happened::Sent(pair), gone);
         if let Some(message) = self.senders[pair as usize].message().copied() {
-            self.message_leaves(pair, &message, now + wire_time, false);
+            self.message_leaves(pair, &message, gone, false);
         }
         let connection = self.senders[pair as usize].connection();
         self.connections[connection as usize].sent(next, now + wire_time);
@@ -374,7 +376,7 @@ impl<const SEVERAL: bool> Host<SEVERAL> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "measured: a call of its own costs 3 instructions a hop")]
     fn next_due(&mut self, open: u8, now: u64, world: &World) -> Option<u64> {
-        let due = self.queue().earliest(open);
+        let due = self.earliest_pair(open);
         if self.transports.is_empty() { due } else { self.next_due_beside(due, open, now, world) }
     }
 

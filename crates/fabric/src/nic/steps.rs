@@ -6,10 +6,11 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::world::World;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Something that steps may wait for happens at `at`. What gets ready by it is carried out by a timer.
     #[inline]
     pub(crate) fn happened(&mut self, what: Happened, at: u64) {

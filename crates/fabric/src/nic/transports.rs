@@ -4,11 +4,12 @@ use backwater_engine::Post;
 use crate::ctx::Ctx;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::{Kind, Packet};
 use crate::transport::What;
 use crate::world::World;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// A sender has something to send from now on: whether one of them takes it.
     pub(crate) fn begin_beside(&mut self, pair: u32, now: u64, world: &World) -> bool {
         let puts = world.is_put(self.senders[pair as usize].flow());

@@ -56,6 +56,11 @@ impl SourceDelay {
         self.closed = self.closed.wrapping_add(to).wrapping_sub(from);
     }
 
+    /// A packet leaves `now`, while the one before it may still be on another wire: from now on time counts as that of this one.
+    pub(crate) fn overlap(&mut self, now: u64) {
+        self.free_at = self.free_at.min(now);
+    }
+
     /// A packet that was due at `due` leaves `now` and takes `wire` to do so.
     #[inline]
     pub(crate) fn sent(&mut self, due: u64, now: u64, wire: u64, closed: u64) {

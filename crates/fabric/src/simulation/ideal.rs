@@ -5,6 +5,7 @@ use backwater_topology::Network;
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 
+use crate::spec::PortRule;
 use crate::switch::forwarding::ecmp::PathKey;
 use crate::switch::salt;
 use crate::world::World;
@@ -53,7 +54,7 @@ impl Stage {
 pub(crate) struct Ways<'a> {
     network: &'a Network,
     world: &'a World,
-    known: BTreeMap<PathKey, Vec<Stage>>,
+    known: BTreeMap<PathKey, Vec<Vec<Stage>>>,
 }
 
 impl<'a> Ways<'a> {
@@ -68,11 +69,11 @@ impl<'a> Ways<'a> {
         }
         let key = self.world.key_of(index);
         if key.is_of(index) && !self.world.has_connections() {
-            return alone(flow, &stages(key, flow, self.network, self.world), self.world);
+            return by_all(flow, &of_data(key, flow, self.network, self.world), self.world);
         }
         let (network, world) = (self.network, self.world);
-        let way = self.known.entry(key).or_insert_with(|| stages(key, flow, network, world));
-        alone(flow, way, world)
+        let ways = self.known.entry(key).or_insert_with(|| of_data(key, flow, network, world));
+        by_all(flow, ways, world)
     }
 
     /// Of a message of `size` between ranks, on flow number `index`.
@@ -83,25 +84,50 @@ impl<'a> Ways<'a> {
 
     /// What a frame of `size` needs alone on its way back to the source of flow number `index`.
     pub(crate) fn back(&self, index: u32, flow: &Flow, size: Bytes) -> Span {
-        let ends = (flow.dst, flow.src);
-        let way = way_of(self.world.key_of(index), ends, true, self.network, self.world);
+        let (network, world, key) = (self.network, self.world, self.world.key_of(index));
+        let came = links(key, (flow.src, flow.dst), false, None, network, world);
+        let came = came.last().map(|&(node, port)| network.ports(node)[usize::from(port)].peer_port);
+        let ports = world.routes.next_ports(network.hosts()[flow.dst as usize], flow.src);
+        // The answer leaves by the port at which the data came, if it is on a shortest way back.
+        let first = ports.iter().position(|port| Some(*port) == came);
+        let way = stages(&links(key, (flow.dst, flow.src), true, first, network, world), network, world);
         let (last, before) = way.split_last().expect("a way has a link");
         let passes: u64 = before.iter().map(|stage| stage.passes(size.get())).sum();
         Span::from_ps(passes + last.time(size.get()) + last.delay)
     }
 }
 
-/// The stages of the way of the flow that has path key `key`, the source's link first.
-fn stages(key: PathKey, flow: &Flow, network: &Network, world: &World) -> Vec<Stage> {
-    way_of(key, (flow.src, flow.dst), false, network, world)
+/// The stages of the ways of the flow that has path key `key`, the source's link first: several if it is sprayed over ports.
+fn of_data(key: PathKey, flow: &Flow, network: &Network, world: &World) -> Vec<Vec<Stage>> {
+    let ends = (flow.src, flow.dst);
+    let ports = world.routes.next_ports(network.hosts()[flow.src as usize], flow.dst).len();
+    let first = |port| (world.nic.port == PortRule::Spray).then_some(port);
+    let several = if world.nic.port == PortRule::Spray { ports } else { 1 };
+    let links = (0..several).map(|port| links(key, ends, false, first(port), network, world));
+    links.map(|links| stages(&links, network, world)).collect()
 }
 
-/// The same of what goes from one host to another for the flow that has path key `key`.
-fn way_of(key: PathKey, ends: (u32, u32), back: bool, network: &Network, world: &World) -> Vec<Stage> {
+/// The links by which something goes from one host to another for the flow that has path key `key`; at its source by the `first` of its ports
+/// that lead there, if that is given.
+fn links(
+    key: PathKey,
+    ends: (u32, u32),
+    back: bool,
+    first: Option<usize>,
+    network: &Network,
+    world: &World,
+) -> Vec<(u32, u16)> {
     let source = network.hosts()[ends.0 as usize];
-    let of = |node, ways| key.way(ways, back, node == source, salt(world.seed, node), &world.hashes);
+    let of = |node, ways| match first.filter(|_| node == source) {
+        Some(first) => first,
+        None => key.way(ways, back, node == source, salt(world.seed, node), &world.hashes),
+    };
+    world.routes.path_by(network, ends.0, ends.1, of)
+}
+
+fn stages(links: &[(u32, u16)], network: &Network, world: &World) -> Vec<Stage> {
     let mut way: Vec<Stage> = Vec::new();
-    for (node, port) in world.routes.path_by(network, ends.0, ends.1, of) {
+    for &(node, port) in links {
         let link = &network.ports(node)[usize::from(port)];
         if let (Some(combined), Some(last)) = (&world.combined, way.last()) {
             let rate = last.rate.max(link.rate);
@@ -117,6 +143,52 @@ fn way_of(key: PathKey, ends: (u32, u32), back: bool, network: &Network, world: 
         way.push(Stage { rate: link.rate, crossing: false, percent: 100, delay: link.delay.as_ps(), cut });
     }
     way
+}
+
+/// By one way, or sprayed over several.
+fn by_all(flow: &Flow, ways: &[Vec<Stage>], world: &World) -> Ideal {
+    if let [way] = ways { alone(flow, way, world) } else { sprayed(flow, ways, world) }
+}
+
+/// Packet by packet: each leaves by the port, of those that are idle, whose turn it is, no sooner after the one before it than the ports
+/// together take for that. Where ways meet they count as if each had the link for itself.
+fn sprayed(flow: &Flow, ways: &[Vec<Stage>], world: &World) -> Ideal {
+    let packets = u64::from(world.packets(flow));
+    let (header, payload) = (u64::from(world.header), u64::from(world.payload));
+    let line = Rate::from_bps(ways.iter().map(|way| way[0].rate.as_bps()).sum());
+    let spaced = |size| match flow.pacing {
+        Pacing::Constant { rate, .. } => rate.serialize(Bytes::new(size)),
+        _ => line.serialize(Bytes::new(size)),
+    };
+    // When each link has sent what it was given.
+    let mut free: Vec<Vec<u64>> = ways.iter().map(|way| vec![0; way.len()]).collect();
+    let (mut turn, mut due, mut done, mut under_way) = (0, 0, 0, 0);
+    for number in 1..=packets {
+        let size = header + if number == packets { u64::from(world.last_payload(flow)) } else { payload };
+        let idle = free.iter().map(|links| links[0]).min().unwrap_or(0);
+        let start = due.max(idle);
+        let in_turn = (turn..turn + ways.len()).map(|port| port % ways.len());
+        let port = in_turn.into_iter().find(|port| free[*port][0] <= start).unwrap_or(0);
+        (turn, due, under_way) = (port + 1, start + spaced(size).as_ps(), 0);
+        let (mut at, mut came) = (start, start);
+        for (stage, free) in ways[port].iter().zip(&mut free[port]) {
+            at = at.max(*free);
+            *free = at + stage.time(size);
+            came = *free + stage.delay;
+            at += stage.passes(size);
+            under_way += if stage.crossing { 0 } else { stage.passes(size) };
+        }
+        done = done.max(came);
+    }
+    let sent = free.iter().map(|links| links[0]).max().unwrap_or(0);
+    let before = line.serialize(Bytes::new(header + payload)).as_ps() * (packets - 1);
+    let propagation: u64 = ways[0].iter().map(|stage| stage.delay).sum();
+    Ideal {
+        fct: Span::from_ps(done),
+        sent: Span::from_ps(sent),
+        wait: Span::from_ps(done - before - under_way),
+        analytic: Span::from_ps(propagation) + line.serialize(flow.size),
+    }
 }
 
 /// With `s(i)` the time of a full packet on stage `i`, `d(i)` its delay, `l(i)` how much of it must be in before it goes on

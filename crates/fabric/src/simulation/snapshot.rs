@@ -14,7 +14,7 @@ use crate::link::ingress::Memory;
 use crate::link::ports::Ports;
 use crate::log::Records;
 use crate::nic::host::Host;
-use crate::nic::nics::Nics;
+use crate::nic::nics::{OnePort, SeveralPorts};
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
 use crate::nic::reliable::Responders;
@@ -92,8 +92,8 @@ pub fn form() -> Vec<u32> {
         Memory,
         Credits,
         FaultState,
-        Host<false>,
-        Nics,
+        Host<OnePort>,
+        SeveralPorts,
         Sender,
         Receiver,
         Pacer,

@@ -87,6 +87,10 @@ pub enum NicPort {
     Rail,
     /// As `hash`; but if its link is down, by another port of the same plane while there is one.
     Plane,
+    /// By all of them, packet by packet: each idle port whose PAUSE or credits let it send takes the next one, of several such ports in turn. The
+    /// queue pair then has the rate of its ports together, and its receiver puts packets in order. So are NICs of networks with several planes to
+    /// be (Zhao et al., Insights into DeepSeek-V3, ISCA 2025, cited from memory).
+    Spray,
 }
 
 /// What holds ACKs of queue pairs at the NIC that sends them. They go before data in any case.

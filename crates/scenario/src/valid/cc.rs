@@ -13,7 +13,7 @@ use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, is_put, reliability, user, windows};
 use crate::document::{Step, at};
-use crate::settings::{CcKind, CcSettings, Clock, Kinds, OnUe, Settings, Variant, Workload};
+use crate::settings::{CcKind, CcSettings, Clock, Kinds, NicPort, OnUe, Settings, Variant, Workload};
 
 /// The kinds of queue pairs, and which of them each traffic entry has.
 pub(super) struct Pairs {
@@ -131,7 +131,12 @@ impl Fabric<'_> {
         let by = |&(src, dst): &(u32, u32)| {
             let node = self.network.hosts()[src as usize];
             let ports = self.routes.next_ports(node, dst).iter();
-            ports.map(move |port| self.network.ports(node)[usize::from(*port)].rate)
+            let rates = ports.map(move |port| self.network.ports(node)[usize::from(*port)].rate);
+            if settings.host.nic.port == NicPort::Spray {
+                vec![Rate::from_bps(rates.map(Rate::as_bps).sum())]
+            } else {
+                rates.collect()
+            }
         };
         let hosts = if is_any { self.network.hosts().len() as u32 } else { 0 };
         let any = (0..hosts).flat_map(|host| self.network.nics(host)).map(|nic| nic.rate);

@@ -10,7 +10,7 @@ use super::{is_put, overflow, reliability};
 use crate::document::{Step, at};
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt,
-    MarkBasis, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
+    MarkBasis, NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
     ThrottleKind, Traffic, UgalQueue, Workload,
 };
 
@@ -356,15 +356,26 @@ fn balances(settings: &Settings) -> bool {
     settings.switch.load_balancing != LoadBalancing::Ecmp
 }
 
+/// Whether hosts send packets of one flow by different ports.
+fn sprays(settings: &Settings) -> bool {
+    settings.host.nic.port == NicPort::Spray
+}
+
 /// Whether packets of one flow take different ways.
 fn spreads(settings: &Settings) -> bool {
-    balances(settings) || settings.topology.routes_by().is_around()
+    balances(settings) || settings.topology.routes_by().is_around() || sprays(settings)
 }
 
 /// Why they do.
 fn spreading(settings: &Settings) -> String {
     let routing = settings.topology.routes_by();
-    if routing.is_around() { is("topology.routing", routing) } else { balancing(settings) }
+    if routing.is_around() {
+        is("topology.routing", routing)
+    } else if balances(settings) {
+        balancing(settings)
+    } else {
+        is("host.nic.port", settings.host.nic.port)
+    }
 }
 
 /// `switch.load-balancing = "…"`.
@@ -404,7 +415,7 @@ const REACTION_CLASHES: [ReactionClash; 3] = [
             format!("{kind} compares two packets link by link, and {spread} sends them over different links")
         },
         label: "needs one way for each flow",
-        help: "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\")",
+        help: "write cc.kind = \"dcqcn\", \"dctcp\" or \"swift\"; or switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\"; for ports of a host host.nic.port = \"hash\")",
     },
 ];
 
@@ -496,8 +507,8 @@ const ENTRY_CLASHES: [EntryClash; 7] = [
             )
         },
         label: "needs packets in order",
-        help: "write switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\"), or transport = \"roce\" \
-               for this entry",
+        help: "write switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\"; for ports of a host \
+               host.nic.port = \"hash\"), or transport = \"roce\" for this entry",
     },
 ];
 

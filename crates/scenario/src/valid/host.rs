@@ -31,6 +31,7 @@ pub(super) fn nic(settings: &Settings) -> NicSpec {
             settings::NicPort::Hash => PortRule::Hash,
             settings::NicPort::Rail => PortRule::Rail,
             settings::NicPort::Plane => PortRule::Plane,
+            settings::NicPort::Spray => PortRule::Spray,
         },
         acks_ignore_pause: settings.host.nic.acks == NicAcks::Unpaused
             && settings.switch.flow_control == FlowControl::Pfc,

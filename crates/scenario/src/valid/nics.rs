@@ -13,7 +13,8 @@ fn idle(context: &mut Context<'_>, spec: &Spec, several: bool) {
         NicPort::Hash => return,
         _ if !several => "one link at each host",
         NicPort::Rail if spec.programs.channels.is_empty() => "traffic without ranks",
-        NicPort::Rail | NicPort::Plane => return,
+        NicPort::Spray if !has_choice(spec) => "one port of each host on shortest ways to any other",
+        NicPort::Rail | NicPort::Plane | NicPort::Spray => return,
     };
     if !context.scenario.of_profile(&at!["host", "nic", "port"]) {
         context.caveat(
@@ -22,6 +23,13 @@ fn idle(context: &mut Context<'_>, spec: &Spec, several: bool) {
             format!("without effect with {why}: host.nic.{{port}}"),
         );
     }
+}
+
+/// Whether some host has several ports on shortest ways to another.
+fn has_choice(spec: &Spec) -> bool {
+    let hosts = spec.network.hosts();
+    let others = 0..hosts.len() as u32;
+    hosts.iter().any(|node| others.clone().any(|other| spec.routes.next_ports(*node, other).len() > 1))
 }
 
 /// Reports what hosts with several ports do not have.

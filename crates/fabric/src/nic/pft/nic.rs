@@ -7,6 +7,7 @@ use crate::ctx::Ctx;
 use crate::link::gates::Opens;
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::world::World;
 
@@ -33,7 +34,7 @@ impl Throttle {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// The classes that the throttle holds now. The gates of those whose credits do not suffice either are closed: lacking credits is
     /// the reason that counts.
     pub(crate) fn held<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) -> u8 {

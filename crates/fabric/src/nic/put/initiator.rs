@@ -6,6 +6,7 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::nic::put::log::Note;
 use crate::packet::{Kind, Packet};
 use crate::record::PutEvent;
@@ -16,7 +17,7 @@ use crate::transport::put::{frame, streams};
 use crate::violation::What;
 use crate::world::World;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// A flow of a stream starts: its first packet is there when it has been staged.
     pub(crate) fn begin_put(&mut self, pair: u32, now: u64, world: &World) {
         let Some(puts) = self.transports.puts_mut() else { return };

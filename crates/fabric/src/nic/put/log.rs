@@ -6,6 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::record::{PutEvent, PutRecord};
 use crate::transport::put::{Puts, streams};
@@ -24,7 +25,7 @@ pub(crate) struct Note {
     pub(super) value: i64,
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Records what happened, if anybody wants to know.
     #[inline]
     pub(crate) fn note_put<P: Post<Packet>>(&mut self, note: Note, cx: &mut Ctx<'_, P>) {

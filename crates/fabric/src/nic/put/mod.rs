@@ -8,10 +8,11 @@ use backwater_engine::Post;
 
 use crate::ctx::Ctx;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::Packet;
 use crate::transport::put::What;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Sends what the streams offered.
     #[inline]
     pub(crate) fn send_put_frame<P: Post<Packet>>(&mut self, what: What, cx: &mut Ctx<'_, P>) {

@@ -8,13 +8,14 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::nic::put::log::Note;
 use crate::packet::{Kind, LAST, Packet};
 use crate::record::PutEvent;
 use crate::transport::put::{Puts, streams};
 use crate::world::World;
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// Bytes in the receive queue and the most that it takes. A host that processes at once has an empty one.
     fn receive_queue(&self) -> (u64, u64) {
         self.endpoint.as_ref().map_or((0, u64::MAX / 2), |endpoint| (endpoint.held(), endpoint.depth()))

@@ -8,6 +8,7 @@ use crate::link::overrun::RAN_OUT;
 use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::packet::{Kind, Packet};
 use crate::record::{DropReason, NO_FAULT};
 use crate::violation::What;
@@ -18,7 +19,7 @@ fn slow(endpoint: &mut Option<Box<Endpoint>>) -> &mut Endpoint {
     endpoint.as_deref_mut().expect("a host with a receive queue")
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     fn slow(&mut self) -> &mut Endpoint {
         slow(&mut self.endpoint)
     }

@@ -8,6 +8,7 @@ use super::Endpoint;
 use crate::ctx::Ctx;
 use crate::link::ports::NIC;
 use crate::nic::host::Host;
+use crate::nic::nics::Nics;
 use crate::observe::ground_truth::{Crowd, Left, followed};
 use crate::packet::Packet;
 use crate::record::{HoldRecord, WaitRecord};
@@ -34,7 +35,7 @@ impl Endpoint {
     }
 }
 
-impl<const SEVERAL: bool> Host<SEVERAL> {
+impl<N: Nics> Host<N> {
     /// A PAUSE of a class is about to be sent. If it is not one that only keeps up another, records what holds the switch.
     pub(super) fn note_pause<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| endpoint.truth.is_some()) else {

@@ -63,7 +63,7 @@ fn a_rule_that_chooses_nothing_is_said() {
 
 #[test]
 fn what_needs_packets_in_order_is_refused_where_they_are_sprayed() {
-    let refused = report(PLANES, &["host.nic.port=spray", "cc.kind=hpcc", "traffic.x.control=true"]);
+    let refused = report(PLANES, &["host.nic.port=spray", "cc.kind=hpcc", "traffic.x.control=cc"]);
     says(
         &refused,
         &["host.nic.port = \"spray\" sends them over different links", "host.nic.port = \"hash\""],

@@ -183,6 +183,17 @@ def test_a_run_that_is_killed_goes_on_with_other_processes_from_what_they_saved(
         assert flows.equals(pl.read_parquet(out / "flows.parquet"))
 
 
+def test_where_one_cannot_save_all_end_with_the_reason(package: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / "small-s1.ckpt").mkdir(parents=True)
+    words = _backwater(
+        "run", _scenario(tmp_path, size="40MB"), "--checkpoint-every", "0.02s", "--out", tmp_path / "out"
+    )
+    done = _together(package, (3, words))
+    assert done.returncode == Exit.BAD_INPUT, done.stderr
+    assert "small-s1.ckpt is a folder, and a run is saved in a file" in done.stderr
+    assert not list((tmp_path / "out").rglob("*.parquet")), "nothing half"
+
+
 def test_processes_that_go_on_from_different_files_do_not_run(package: Path, tmp_path: Path) -> None:
     with bw.begin(_scenario(tmp_path), out=tmp_path / "first") as run:
         early = run.step(until="10us").save(tmp_path / "early.ckpt")

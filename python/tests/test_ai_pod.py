@@ -283,6 +283,8 @@ def test_collectives_go_by_scale_up_switches_first_where_nothing_else_is_said(tm
         ('op = "all-reduce"\nplacement = "rails"', "ring"),
         ('op = "all-reduce"\nhosts = "gpu1.*"', "ring"),
         ('op = "all-reduce"\nhosts = ["gpu0.0", "gpu0.1", "gpu1.0", "gpu2.0"]', "ring"),
+        # Servers of unlike sizes.
+        ('op = "all-reduce"\nhosts = ["gpu0.0", "gpu0.1", "gpu1.0", "gpu1.1", "gpu1.2", "gpu1.3"]', "ring"),
     ],
 )
 def test_what_is_written_stands_and_neighbours_must_share_servers(tmp_path: Path, keys: str, algorithm: str) -> None:

@@ -224,8 +224,32 @@ def test_flows_that_are_injected_have_the_lanes_of_those_of_a_scenario(
     known = whole(bw.Experiment(traffic=[entry], **settings), tmp_path / "whole")
     with bw.begin(bw.Experiment(traffic=[{**EMPTY, "priority": 1}], **settings), out=tmp_path / "steps") as run:
         # Packets of priority 1 change to virtual lane 2: nobody begins there.
-        with pytest.raises(bw.ScenarioError, match="is a virtual lane that packets of another one change to"):
+        with pytest.raises(bw.ScenarioError, match="packets of another one change to it on their way"):
             run.inject({**rows[0], "priority": 2})
+        run.inject(rows)
+        results = run.finish()
+    assert results.digest == known.digest
+
+
+@pytest.mark.parametrize("port", ["hash", "spray"])
+@pytest.mark.parametrize("fault", [{"kind": "link-down"}, {"kind": "link-slow", "rate": "10Gbps"}])
+def test_flows_that_are_injected_amid_a_fault_have_the_line_rate_of_those_of_a_scenario(
+    fault: dict[str, Any], port: str, tmp_path: Path
+) -> None:
+    ends = [(host, plane) for host in ("h0", "h1") for plane in ("a", "b")]
+    links = [{"a": host, "b": plane, "rate": "100Gbps", "delay": "1us"} for host, plane in ends]
+    settings: dict[str, Any] = {
+        "topology": {"kind": "edges", "hosts": ["h0", "h1"], "switches": ["a", "b"], "links": links},
+        "host": {"nic": {"port": port}},
+        "transport": {"reliability": "selective-repeat"},
+        "fault": [{**fault, "link": ["h0", "a"], "at": "10us", "until": "20us"}],
+    }
+    rows = [{"src": 0, "dst": 1, "size_bytes": 2_000_000, "start_ps": 15_000_000 + number} for number in range(4)]
+    known = whole(
+        bw.Experiment(traffic=[{"name": "messages", "flows": pl.DataFrame(rows)}], **settings), tmp_path / "whole"
+    )
+    with bw.begin(bw.Experiment(traffic=[EMPTY], **settings), out=tmp_path / "steps") as run:
+        run.step("15us")
         run.inject(rows)
         results = run.finish()
     assert results.digest == known.digest

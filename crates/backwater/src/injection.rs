@@ -136,7 +136,7 @@ impl Gate {
         if !has(priority) {
             let found = if run.simulation.has_priority(priority) {
                 format!(
-                    "priority = {priority} is a virtual lane that packets of another one change to on their way"
+                    "priority = {priority} is one that no flow begins in: packets of another one change to it on their way"
                 )
             } else {
                 format!("priority = {priority} is used by no flow of the scenario")

@@ -150,10 +150,17 @@ impl SteppedRun {
     /// first one writes it.
     ///
     /// # Errors
-    /// If the run is finished or has failed, or the file cannot be written; then the run goes on as if nothing had been.
+    /// If the run is finished or has failed, or the file cannot be written; then the run goes on as if nothing had been. Among processes it
+    /// has failed then.
     pub fn save(&mut self, path: &Path) -> Result<(), Error> {
         let (now, is_over) = (self.now, self.is_over);
-        self.stands()?.save(path, now, is_over)
+        let stands = self.stands()?;
+        let is_shared = stands.simulation.processes().count() > 1;
+        let saved = stands.save(path, now, is_over);
+        if saved.is_err() && is_shared {
+            self.stands = None;
+        }
+        saved
     }
 
     /// Goes on from what was saved.

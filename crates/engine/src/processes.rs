@@ -10,7 +10,8 @@ pub trait Processes: Debug + Send + Sync {
     /// How many there are, at least 1.
     fn count(&self) -> usize;
     /// Sends `to[peer]` to each of these other processes, does `meanwhile`, and puts into `from[peer]` what each of them has sent in its
-    /// call. Both lists have an entry for each process; those of others stay as they are. If one process names another, that one names it in the same call.
+    /// call. Both lists have an entry for each process; those of others stay as they are. If one process names another, that one names it
+    /// in the same call.
     fn exchange(
         &self,
         peers: &[usize],

@@ -550,7 +550,6 @@ fn last_packets(spec: &Spec, flows: &[Flow]) -> Vec<u32> {
     }
 }
 
-/// Bit per priority of flows, also of those to come, and of their ACKs.
 /// The classes of a run of these flows.
 pub(crate) fn classes(spec: &Spec, flows: &[Flow]) -> Classes {
     let used = used_priorities(spec, flows);
@@ -559,6 +558,7 @@ pub(crate) fn classes(spec: &Spec, flows: &[Flow]) -> Classes {
     Classes::new(spec.switch.control_priority, used | isolated | raised)
 }
 
+/// Bit per priority of flows, also of those to come, and of their ACKs.
 fn used_priorities(spec: &Spec, flows: &[Flow]) -> u8 {
     let acks = spec.pairs.iter().filter_map(|pair| pair.ack?.priority);
     let flows = flows.iter().map(|flow| flow.priority).chain(spec.idle.iter().copied());

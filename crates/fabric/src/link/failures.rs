@@ -243,6 +243,11 @@ impl Ports {
         self.restart_credits(port, now);
     }
 
+    /// The rate of a port if no fault changes it.
+    pub(crate) fn rate_at_first(&self, port: u16) -> Rate {
+        self.faults().and_then(|faults| faults.nominal(port)).unwrap_or(self.egress(port)).rate()
+    }
+
     /// The link of a port sends at another rate from the next frame on.
     pub(crate) fn set_rate(&mut self, port: u16, rate: Rate) {
         let egress = *self.egress(port);

@@ -334,7 +334,7 @@ impl<N: Nics> Host<N> {
             self.watched.push(slot);
         }
         if let Some(number) = number {
-            self.transports.puts_or_new(world).add_outgoing(number, self.ports.egress(NIC).rate(), world);
+            self.transports.puts_or_new(world).add_outgoing(number, self.ports.rate_at_first(NIC), world);
         }
         if let Some(steps) = &mut self.steps {
             steps.add_sender();

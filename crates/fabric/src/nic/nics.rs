@@ -65,21 +65,14 @@ pub(crate) struct SeveralPorts {
     found: u16,
     /// The pacing queues but that of the first port: those of the other ports, then the `shared` ones.
     others: Vec<PacingQueue>,
-    shared: Vec<Shared>,
+    /// Of each of these the ports that take from it.
+    shared: Vec<Box<[u16]>>,
     /// By queue pair: its pacing queue.
     queues: Vec<u16>,
     /// By queue pair: the port by which it sent last, or will send first.
     of: Vec<u16>,
     /// By destination: the ports that lead there now, where faults have changed them.
     ways: BTreeMap<u32, Box<[u16]>>,
-}
-
-/// The ports that take packets from one pacing queue.
-#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
-struct Shared {
-    ports: Box<[u16]>,
-    /// Of all of them together.
-    rate: Rate,
 }
 
 impl Nics for SeveralPorts {
@@ -110,7 +103,7 @@ impl SeveralPorts {
             ways: BTreeMap::new(),
         };
         for of in of {
-            let queue = this.queue_of(of, ports, || empty.clone());
+            let queue = this.queue_of(of, || empty.clone());
             this.queues.push(queue);
             this.of.push(of[0]);
         }
@@ -118,22 +111,23 @@ impl SeveralPorts {
     }
 
     /// The pacing queue from which these ports take, and no others.
-    fn queue_of(&mut self, of: &[u16], ports: &Ports, empty: impl FnOnce() -> PacingQueue) -> u16 {
+    fn queue_of(&mut self, of: &[u16], empty: impl FnOnce() -> PacingQueue) -> u16 {
         if let [port] = *of {
             return port;
         }
-        let known = self.shared.iter().position(|shared| *shared.ports == *of);
+        let first = self.ports();
+        let known = self.shared.iter().position(|shared| **shared == *of);
         let number = known.unwrap_or_else(|| {
             self.others.push(empty());
-            self.shared.push(Shared { ports: of.into(), rate: rate_of(of, ports) });
+            self.shared.push(of.into());
             self.shared.len() - 1
         });
-        ports.count() + number as u16
+        first + number as u16
     }
 
     /// The ports that take from a pacing queue, if they are several.
-    fn shared(&self, queue: u16) -> Option<&Shared> {
-        self.shared.get(usize::from(queue).checked_sub(usize::from(self.ports()))?)
+    fn shared(&self, queue: u16) -> Option<&[u16]> {
+        self.shared.get(usize::from(queue).checked_sub(usize::from(self.ports()))?).map(|ports| &**ports)
     }
 
     /// How many ports there are, which is the number of the first shared queue.
@@ -148,11 +142,11 @@ impl SeveralPorts {
 
     /// Whether it does.
     fn takes(&self, port: u16, queue: u16) -> bool {
-        queue == port || self.shared(queue).is_some_and(|shared| shared.ports.contains(&port))
+        queue == port || self.shared(queue).is_some_and(|ports| ports.contains(&port))
     }
 }
 
-/// What these ports have together.
+/// What these ports have together now.
 pub(crate) fn rate_of(of: &[u16], ports: &Ports) -> Rate {
     Rate::from_bps(of.iter().map(|port| ports.egress(*port).rate().as_bps()).sum())
 }
@@ -311,7 +305,7 @@ impl<N: Nics> Host<N> {
             let closed = [from, to].map(|port| self.ports.closed_for(port, class, now));
             sender.source_delay_mut().change_gates(closed[0], closed[1]);
         }
-        let rate = nics.shared(nics.queues[queue_pair])?.rate;
+        let rate = rate_of(nics.shared(nics.queues[queue_pair])?, &self.ports);
         nics.first = (to + 1) % nics.ports();
         sender.source_delay_mut().overlap(now);
         Some(rate.serialize(Bytes::new(size.into())).as_ps())
@@ -322,7 +316,8 @@ impl<N: Nics> Host<N> {
         self.nics.several().map_or(least, |nics| self.ports.egress(nics.current).wire_time(size))
     }
 
-    /// There is one more queue pair, after all others, of this flow. The rate of its ports together.
+    /// There is one more queue pair, after all others, of this flow. The rate of its ports together if no fault has changed them: what it
+    /// would have had from the beginning.
     pub(super) fn add_queue_pair(&mut self, flow: u32, world: &World) -> Rate {
         let of = self.ports_for(flow, world);
         let queue = self.pacing_queue_of(&of, world);
@@ -332,14 +327,17 @@ impl<N: Nics> Host<N> {
             nics.queues.push(queue);
             nics.of.push(of[0]);
         }
-        rate_of(&of, &self.ports)
+        let (node, dst) = (self.ports.node(), world.flows[flow as usize].dst);
+        let all = ports_by_rule(node, world.routes.next_ports(node, dst), flow, world);
+        let rates = all.iter().map(|port| self.ports.rate_at_first(*port).as_bps());
+        Rate::from_bps(rates.sum())
     }
 
     /// The pacing queue from which these ports take.
     fn pacing_queue_of(&mut self, of: &[u16], world: &World) -> u16 {
         let Self { nics, ports, senders, pacers, .. } = self;
         let empty = || pacing_queue(ports, senders, pacers.len(), world);
-        nics.several_mut().map_or(NIC, |nics| nics.queue_of(of, ports, empty))
+        nics.several_mut().map_or(NIC, |nics| nics.queue_of(of, empty))
     }
 
     /// Sends what each port may send now.
@@ -357,10 +355,13 @@ impl<N: Nics> Host<N> {
 
     /// Whether some port will send anything if nothing happens.
     pub(crate) fn has_next(&mut self, now: u64, world: &World) -> bool {
-        (0..self.ports.count()).any(|port| {
+        let before = self.nic();
+        let has_next = (0..self.ports.count()).any(|port| {
             self.turn_to(port);
             self.port_has_next(now, world)
-        })
+        });
+        self.turn_to(before);
+        has_next
     }
 
     /// The ports on shortest ways to a host; where none is left those of before, by which packets are lost.

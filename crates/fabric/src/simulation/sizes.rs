@@ -9,7 +9,8 @@ use crate::link::gates::Gate;
 use crate::link::ingress::Memory;
 use crate::link::ports::Queue;
 use crate::nic::host::Host;
-use crate::nic::nics::OnePort;
+use crate::nic::nics::{OnePort, SeveralPorts};
+use crate::nic::pacing_queue::PacingQueue;
 use crate::node::FabricNode;
 use crate::packet::Packet;
 use crate::spec::Spec;
@@ -52,7 +53,11 @@ pub fn sizes(spec: &Spec) -> Sizes {
         let of_engine = size_of::<FabricNode>() + size_of::<u64>() + size_of::<u32>() + lists;
         // A network finds nodes by name, too.
         let of_network = size_of::<Node>() + size_of::<(String, u32)>() + 2 * node.name.len();
-        let of_fabric = if is_switch { size_of::<Switch>() } else { size_of::<Host<OnePort>>() };
+        let of_fabric = match ports.len() {
+            _ if is_switch => size_of::<Switch>(),
+            0 | 1 => size_of::<Host<OnePort>>(),
+            several => size_of::<Host<SeveralPorts>>() + (several - 1) * size_of::<PacingQueue>(),
+        };
         let each = port + if is_switch { port_of_switch } else { 0 };
         at_rest += of_engine + of_network + of_fabric + ports.len() * each;
         for port in ports {

@@ -225,7 +225,7 @@ impl Entry<'_, '_> {
 
     /// No source makes more than its link carries.
     fn fits_link(&mut self, pairs: &Pairs, rate: Rate) -> Option<()> {
-        // A flow leaves by one of them.
+        // A flow may leave by any of them, a sprayed one too where others are down.
         let slowest = pairs.iter().flat_map(|&(src, _)| self.network.nics(src)).map(|nic| nic.rate).min()?;
         if rate > slowest {
             let message = format!("rate {rate} is more than the link of the source, {slowest}");

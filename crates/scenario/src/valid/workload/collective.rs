@@ -1,4 +1,6 @@
 //! `kind = "collective"`: ranks at hosts that do a collective operation again and again.
+use std::collections::BTreeSet;
+
 use backwater_codes::Code;
 use backwater_topology::Network;
 use backwater_traffic::generate::{Experts, Iterations};
@@ -148,7 +150,11 @@ pub(in crate::valid) fn neighbours(network: &Network, groups: &[&[u32]]) -> Opti
         groups.iter().map(|hosts| hosts.iter().take_while(|host| server(**host) == server(hosts[0])).count());
     let most = most.min()?;
     let fits = |size: &usize| {
-        count.is_multiple_of(*size) && groups.iter().all(|hosts| hosts.chunks(*size).all(share))
+        count.is_multiple_of(*size)
+            && groups.iter().all(|hosts| {
+                let servers: BTreeSet<_> = hosts.chunks(*size).map(|part| server(part[0])).collect();
+                hosts.chunks(*size).all(share) && servers.len() == hosts.len() / size
+            })
     };
     let found = (2..=most).rev().find(fits)?;
     (found < count).then_some(found as u32)

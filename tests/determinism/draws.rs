@@ -9,8 +9,8 @@ use backwater_control::reaction::{
 };
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, CreditSpec, Queueing, ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching,
-    ThrottleSpec,
+    AckSpec, Arbiter, BfcSpec, CreditSpec, PoolOrder, Queueing, ReliableSpec, Repeat, Scope, SegmentSpec,
+    Start, Switching, ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -140,6 +140,18 @@ fn gates() -> impl Strategy<Value = Gates> {
         2 => form().prop_map(|form| Gates::Dynamic { form }),
         6 => (credits(), prop::option::of(throttle())).prop_map(|(credits, throttle)| Gates::Credits(credits, throttle)),
     ]
+}
+
+/// From two queues, which flows share, to one for each flow.
+pub(crate) fn queues_of_flows() -> impl Strategy<Value = BfcSpec> {
+    let order = prop::sample::select(vec![PoolOrder::RoundRobin, PoolOrder::LowestFirst]);
+    let frame = prop::sample::select(vec![1u64, 64, 1_000]);
+    (2u16..70, 0u16..4, order, frame).prop_map(|(queues, sticky, order, frame)| BfcSpec {
+        queues,
+        sticky,
+        order,
+        frame: Bytes::new(frame),
+    })
 }
 
 fn switching() -> impl Strategy<Value = Switching> {

@@ -3,11 +3,11 @@ use backwater_control::detector::{Detector, Fecn, Tcd, Trend};
 use backwater_control::flow_control::CreditReturn;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{IbCcConfig, ReactionConfig};
-use backwater_fabric::{Kind, Spec};
+use backwater_fabric::{Kind, Queueing, Spec};
 use backwater_topology::{Network, Routes, Routing, generate};
 use backwater_traffic::{Flow, Pacing, connect};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{authors, flow, hpcc_ns3, ideal, infiniband, per_port, red, run, tcd, with_links};
+use scene::{authors, bfc, flow, hpcc_ns3, ideal, infiniband, per_port, red, run, tcd, with_links};
 
 use crate::fingerprint::{difference, fingerprint, watch_nothing};
 
@@ -69,6 +69,23 @@ fn an_incast_of_three_racks_under_ecn() {
     let net = || generate::leaf_spine(4, 3, 8, Rate::from_gbps(40), None, Span::from_us(2)).unwrap();
     let flows = || (8..32).map(|src| flow(src, 0, 400_000, Time::ZERO, Pacing::Controlled)).collect();
     check(|| authors(net(), flows(), red()));
+}
+
+#[test]
+fn queues_of_flows_that_are_held_upstream_and_shared_at_random() {
+    for queues in [3, 32] {
+        let net = || generate::leaf_spine(4, 3, 8, Rate::from_gbps(40), None, Span::from_us(2)).unwrap();
+        let incast = || (8..32).map(|src| flow(src, 0, 100_000, Time::ZERO, Pacing::LineRate));
+        let spec = || {
+            let others = all_to_all(32, 10_000).into_iter().filter(|flow| flow.src < 16);
+            let mut spec = bfc(net(), incast().chain(others).collect());
+            let Queueing::Bfc(bfc) = &mut spec.switch.queueing else { unreachable!("the scene is of BFC") };
+            bfc.queues = queues;
+            spec
+        };
+        assert!(run(spec()).ports.iter().any(|port| port.pauses > 0));
+        check(spec);
+    }
 }
 
 #[test]

@@ -5,16 +5,17 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, CreditSpec, Kind, Overflow, PairSpec, Queueing, ReliableSpec, SegmentSpec,
-    Spec, Switching, ThrottleSpec,
+    AckSpec, Arbiter, Balancing, BfcSpec, CreditSpec, Kind, Overflow, PairSpec, Queueing, ReliableSpec,
+    SegmentSpec, Spec, Switching, ThrottleSpec,
 };
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use scene::{dynamic_thresholds, flow_of_priority, ideal, per_port, us, with_links};
 
-use crate::draws::case;
+use crate::draws::{case, queues_of_flows};
 use crate::fingerprint::{difference, fingerprint, of_copies, watch_all, watch_nothing};
 
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub(crate) enum Gates {
         form: Form,
     },
     Credits(CreditSpec, Option<ThrottleSpec>),
+    /// Queues of flows, held upstream.
+    Holds(BfcSpec),
 }
 
 #[derive(Clone, Debug)]
@@ -198,6 +201,7 @@ impl Case {
     fn balancing(&self) -> Balancing {
         match self.seed / 3 % 8 {
             _ if matches!(self.window, Some(ReactionConfig::Hpcc(_))) => Balancing::Ecmp,
+            _ if matches!(self.gates, Gates::Holds(_)) => Balancing::Ecmp,
             0 => Balancing::Spray,
             1 => Balancing::Flowlet { gap: Span::from_ps(self.seed % 5_000_000) },
             2 | 3 => Balancing::Adaptive,
@@ -237,6 +241,13 @@ impl Case {
                 spec.switch.credits = Some(credits.clone());
                 spec.throttle = throttle.clone();
             }
+            (&Gates::Holds(bfc), _) => {
+                spec.switch.pfc = None;
+                spec.switch.queueing = Queueing::Bfc(bfc);
+                if matches!(spec.switch.arbiter, Arbiter::Weighted { .. }) {
+                    spec.switch.arbiter = Arbiter::RoundRobin;
+                }
+            }
             _ => spec.switch.pfc = None,
         }
     }
@@ -267,32 +278,47 @@ fn variants(case: &Case) -> [(Kind, bool, bool); 4] {
     ]
 }
 
+/// Whatever runs a case, and whoever looks on: it takes the course of the reference.
+fn every_run_is_that_of_the_reference(case: &Case) -> Result<(), TestCaseError> {
+    let until = case.until();
+    let mut spec = case.spec();
+    spec.batching = false;
+    watch_all(&mut spec);
+    let flows = spec.flows.clone();
+    let reference = fingerprint(spec, Kind::Heap, until);
+    match &reference {
+        // With many ways a flow can be faster than on the one that its ideal is of.
+        Ok(_) if case.balancing() != Balancing::Ecmp => {}
+        Ok((course, _)) => prop_assert!(course.miracle(&flows).is_none(), "{:?}", course.miracle(&flows)),
+        Err(violation) => prop_assert!(!violation.contains("(a bug)"), "{violation}"),
+    }
+    for (kind, batching, probes) in variants(case) {
+        let mut spec = case.spec();
+        spec.batching = batching;
+        if probes {
+            watch_all(&mut spec);
+        } else {
+            watch_nothing(&mut spec);
+        }
+        let other = fingerprint(spec, kind, until);
+        let found = difference(&reference, &other, probes).unwrap_or_default();
+        prop_assert!(found.is_empty(), "{kind:?}, batching {batching}, probes {probes}: {found}");
+    }
+    let mut spec = case.spec();
+    watch_all(&mut spec);
+    let found = of_copies(&reference, spec, case.seed, until).unwrap_or_default();
+    prop_assert!(found.is_empty(), "{found}");
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn every_engine_any_number_of_threads_and_any_probes_give_the_course_of_the_reference(case in case()) {
-        let until = case.until();
-        let mut spec = case.spec();
-        spec.batching = false;
-        watch_all(&mut spec);
-        let flows = spec.flows.clone();
-        let reference = fingerprint(spec, Kind::Heap, until);
-        match &reference {
-            // With many ways a flow can be faster than on the one that its ideal is of.
-            Ok(_) if case.balancing() != Balancing::Ecmp => {}
-            Ok((course, _)) => prop_assert!(course.miracle(&flows).is_none(), "{:?}", course.miracle(&flows)),
-            Err(violation) => prop_assert!(!violation.contains("(a bug)"), "{violation}"),
-        }
-        for (kind, batching, probes) in variants(&case) {
-            let mut spec = case.spec();
-            spec.batching = batching;
-            if probes { watch_all(&mut spec) } else { watch_nothing(&mut spec) }
-            let other = fingerprint(spec, kind, until);
-            let found = difference(&reference, &other, probes).unwrap_or_default();
-            prop_assert!(found.is_empty(), "{kind:?}, batching {batching}, probes {probes}: {found}");
-        }
-        let mut spec = case.spec();
-        watch_all(&mut spec);
-        let found = of_copies(&reference, spec, case.seed, until).unwrap_or_default();
-        prop_assert!(found.is_empty(), "{found}");
+        every_run_is_that_of_the_reference(&case)?;
+    }
+
+    #[test]
+    fn so_they_do_with_queues_of_flows_that_are_held(case in case(), bfc in queues_of_flows()) {
+        every_run_is_that_of_the_reference(&Case { gates: Gates::Holds(bfc), ..case })?;
     }
 }

@@ -6,6 +6,7 @@ mod conservation;
 mod credits;
 mod deadlock;
 mod drops;
+mod holds;
 mod jams;
 mod lossy_draws;
 mod mixed;

@@ -26,7 +26,7 @@ pub use oracle::Oracle;
 pub use ranks::{
     COSTS, START, WAIT, application, compute, irecv, isend, messages, recv, repeated, send, stop,
 };
-pub use settings::{authors, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
+pub use settings::{authors, bfc, dynamic_thresholds, hpcc_ns3, ideal, infiniband, red, tcd};
 pub use slow_host::{fixed, mbps, slow_host, slow_under_pfc};
 pub use throttle::{spaced, throttled};
 pub use traffic::{flow, flow_of_priority, poisson_packets};

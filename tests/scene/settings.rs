@@ -4,8 +4,9 @@ use backwater_control::flow_control::{CreditReturn, Form, Threshold, Unit, headr
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{DcqcnConfig, DcqcnHpccConfig, ReactionConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, Clock, CreditSpec, FaultSpec, MarkSpec, NicSpec, Overflow, PacketSpec,
-    PairSpec, PfcSpec, ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching, UserSpec,
+    AckSpec, Arbiter, Balancing, BfcSpec, Clock, CreditSpec, FaultSpec, MarkSpec, NicSpec, Overflow,
+    PacketSpec, PairSpec, PfcSpec, PoolOrder, ProbeSpec, Queueing, Spec, Start, SwitchSpec, Switching,
+    UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing};
 use backwater_traffic::Flow;
@@ -115,6 +116,20 @@ pub fn authors(network: Network, flows: Vec<Flow>, detector: Detector) -> Spec {
     });
     spec.pairs[0].reaction = ReactionConfig::Dcqcn(DcqcnConfig::authors());
     spec.pairs[0].notify = Some(NotifyConfig::authors());
+    spec
+}
+
+/// Backpressure flow control: 32 queues of flows at each egress port, held upstream; hosts with ACKs send at line rate.
+///
+/// # Panics
+/// If two hosts cannot reach each other.
+pub fn bfc(network: Network, flows: Vec<Flow>) -> Spec {
+    let mut spec = ideal(network, flows);
+    spec.packet.header = Bytes::new(76);
+    spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(84), priority: None });
+    spec.switch.pfc = None;
+    spec.switch.queueing =
+        Queueing::Bfc(BfcSpec { queues: 32, sticky: 2, order: PoolOrder::RoundRobin, frame: Bytes::new(64) });
     spec
 }
 

@@ -1,5 +1,6 @@
 //! The algorithms by hand, by their laws, and against models of them.
 mod aimd_by_hand;
+mod bfc_by_hand;
 mod cbfc_by_hand;
 mod congested_flow_table;
 mod dack_transitions;

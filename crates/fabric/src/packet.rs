@@ -62,6 +62,8 @@ kinds! {
     JobEnd = 7, "job-end";
     /// A job begins: told to each of its hosts.
     JobStart = 8, "job-start";
+    /// A queue at the other end of a link is held, or let go; at a NIC that flow is. `seq` is packed (`link/holds.rs`).
+    Hold = 9, "hold";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80, "put";

@@ -15,6 +15,7 @@ use backwater_units::{Bytes, Rate, Span};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 mod balancing;
+mod bfc;
 mod clock;
 mod endpoint;
 mod fault;
@@ -27,6 +28,7 @@ mod two_pools;
 use crate::user::UserSpec;
 
 pub use balancing::{Around, Balancing, QueueOf};
+pub use bfc::{BfcSpec, PoolOrder};
 pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
@@ -257,6 +259,8 @@ pub enum Queueing {
     /// At both sides of a crossbar that is faster than the links (combined input and output queueing): one queue per ingress port
     /// and priority, from which whole packets move to one queue per egress port and priority.
     Combined(Combined),
+    /// A pool of queues at each egress port and priority, one per flow while there are enough.
+    Bfc(BfcSpec),
 }
 
 /// The two regions of the packet memory of each port, and the crossbar between them.

@@ -125,6 +125,8 @@ pub(crate) struct World {
     pub(crate) peers: Vec<Vec<u32>>,
     pub(crate) mark: MarkSpec,
     pub(crate) queueing: Queueing,
+    /// Whether NICs are told to hold flows.
+    pub(crate) holds: bool,
     /// What must have come in before a switch forwards a frame, if not all.
     pub(crate) cut_through: Option<Bytes>,
     pub(crate) credits: Option<CreditSettings>,
@@ -298,6 +300,7 @@ impl World {
             peers: peers(spec),
             mark: spec.switch.mark,
             queueing: spec.switch.queueing,
+            holds: matches!(spec.switch.queueing, Queueing::Bfc(_)),
             cut_through: match spec.switch.switching {
                 Switching::StoreAndForward => None,
                 Switching::CutThrough { header } => Some(header),

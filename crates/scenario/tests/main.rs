@@ -5,6 +5,7 @@ mod common;
 mod congestion_trees;
 mod deadlock;
 mod faults;
+mod flow_holds;
 mod hostile;
 mod hpc_links;
 mod infiniband;

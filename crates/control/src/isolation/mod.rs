@@ -1,5 +1,7 @@
 //! Switch side: which flow goes to the congested-flow queue?
 //!
+//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`].
+//!
 //! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
 //! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
 //! entry is made ([`Isolation::is_root`]), notified upstream ([`Isolation::notifies`]) and, in ICI+, marked.
@@ -19,6 +21,7 @@ use backwater_units::{Bytes, Span, Time};
 use crate::ConfigError;
 use crate::error::require;
 
+pub mod bfc;
 mod cft;
 mod ci;
 mod cim;
@@ -35,7 +38,7 @@ pub use cim::{CimFacts, CimState, NotifyConfig};
 pub use fits::Surroundings;
 pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
 #[cfg(feature = "config")]
-pub use settings::{IsolationKind, IsolationSettings};
+pub use settings::{BfcParams, IsolationKind, IsolationSettings};
 pub use slot::{Origin, Slot};
 
 /// What a flow is recognised by: a number that the caller makes of its tuple, its destination or its root.

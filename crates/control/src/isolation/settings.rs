@@ -21,6 +21,46 @@ kinds! {
     Ici = "ici" reads Reads::All(&[]);
     /// ICI that also marks, where isolation does not suffice (ICI paper: ICI+).
     IciPlus = "ici-plus" reads Reads::All(&["ici"]);
+    /// Backpressure flow control (NSDI 2022): flows have queues of their own at each egress port, and a long one is held at the next
+    /// switch or NIC upstream. Needs queueing = output and flow-control = none.
+    Bfc = "bfc" reads Reads::Only(&[]);
+}
+
+impl IsolationKind {
+    /// Whether switches keep a table of congesting flows, which go to a class of their own.
+    pub const fn has_table(self) -> bool {
+        matches!(self, Self::Ci | Self::Ici | Self::IciPlus)
+    }
+}
+
+/// In which order the queues of a pool are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueOrder {
+    /// One packet of each queue that may send, in turn.
+    RoundRobin,
+    /// The lowest number first.
+    LowestFirst,
+}
+
+/// Backpressure flow control (NSDI 2022). A queue is too long that takes more than its part of what a link takes in a round trip: the
+/// round trip to the switch or NIC upstream at the rate of the egress port, over the queues that have packets and may send.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BfcParams {
+    /// Queues of an egress port and priority. All profiles: 32 (`bfc_32Q` in `config-bfc.ini` of Pyrrha-NS3). Flows share them
+    /// at random when all are taken.
+    #[schemars(range(min = 2, max = 1024))]
+    pub queues: u16,
+    /// For how many round trips to the node upstream a flow that has no packets at a port keeps its queue there. All profiles: 2
+    /// (`STICKY_TH` of Pyrrha-NS3).
+    #[schemars(range(max = 1000))]
+    pub sticky: u16,
+    /// Which queue sends next. All profiles: round-robin (what Pyrrha-NS3 means; by mistake it has lowest-first).
+    pub order: QueueOrder,
+    /// Size of a frame that holds a queue or lets it go, on the wire. All profiles: 64 B (least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
 }
 
 /// How many slots a CFT has.
@@ -232,6 +272,8 @@ pub struct IsolationSettings {
     pub ici: IciParams,
     /// kind = ici-plus: when it marks.
     pub ici_plus: IciPlusParams,
+    /// kind = bfc: its queues.
+    pub bfc: BfcParams,
 }
 
 fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
@@ -271,7 +313,7 @@ impl IsolationSettings {
             marking: None,
         };
         let rules = match self.kind {
-            IsolationKind::None => return Ok(None),
+            IsolationKind::None | IsolationKind::Bfc => return Ok(None),
             IsolationKind::Ci => Isolation::Ci(CiConfig { common }),
             IsolationKind::Ici => Isolation::Ici(ici),
             IsolationKind::IciPlus => {

@@ -281,6 +281,14 @@ impl Ports {
         })
     }
 
+    /// A class beyond those of packets, whose gate never opens.
+    pub(crate) fn add_closed_class(&mut self, class: u8) {
+        self.gates.push(Gate::default());
+        for egress in &mut self.egress {
+            egress.paused |= 1 << class;
+        }
+    }
+
     /// The throttle of a NIC has held back packets of an open gate for so long: to them it was closed.
     pub(crate) fn hold_back(&mut self, port: u16, class: u8, time: u64) {
         let at = self.at(port, class);

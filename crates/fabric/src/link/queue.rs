@@ -104,11 +104,17 @@ impl Pool {
 
     /// The packets of a queue, first to last.
     pub(crate) fn iter(&self, queue: Fifo) -> impl Iterator<Item = &Packet> {
+        self.slots_of(queue).map(|(_, packet)| packet)
+    }
+
+    /// The same with their slots.
+    pub(crate) fn slots_of(&self, queue: Fifo) -> impl Iterator<Item = (usize, &Packet)> {
         let mut at = queue.head;
         std::iter::from_fn(move || {
-            let packet = self.packets.get(at as usize)?;
+            let slot = at as usize;
+            let packet = self.packets.get(slot)?;
             at = packet.next;
-            Some(packet)
+            Some((slot, packet))
         })
     }
 

@@ -165,6 +165,10 @@ impl<N: Nics> Node for Host<N> {
                 self.ports.note_link_frame();
                 self.on_cim(packet, cx);
             }
+            Kind::Hold => {
+                self.ports.note_link_frame();
+                self.on_hold(packet, cx);
+            }
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
@@ -237,7 +241,10 @@ impl<N: Nics> Node for Host<N> {
 }
 
 impl<N: Nics> Host<N> {
-    pub(crate) fn new(node: u32, spec: &Spec, ends: &HostFlows, ports: Ports, world: &World) -> Self {
+    pub(crate) fn new(node: u32, spec: &Spec, ends: &HostFlows, mut ports: Ports, world: &World) -> Self {
+        if world.holds {
+            ports.add_closed_class(world.held_class());
+        }
         let host = spec.network.host_index(node).expect("a host") as usize;
         let ports_of = |flow: u32| {
             let ways = match ports.count() {

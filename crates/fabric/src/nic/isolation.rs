@@ -1,4 +1,5 @@
-//! A NIC that takes part: what a CIM notified it of leaves in the congested class, until no CIM has come for a while.
+//! A NIC that takes part: what a CIM notified it of leaves in the congested class, until no CIM has come for a while. What a Hold frame
+//! names waits in a class whose gate never opens, until another one lets it go.
 //!
 //! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
 //! the round. A NIC that nobody has notified has no event and asks nothing.
@@ -51,8 +52,15 @@ impl Notified {
             {
                 rules.lanes.congested
             }
+            None if self.holds(sender, world) => world.held_class(),
             _ => sender.class(),
         }
+    }
+
+    /// Whether the flow of a queue pair is held.
+    fn holds(&self, sender: &Sender, world: &World) -> bool {
+        let key = u64::from(world.flow_key(sender.flow(), sender.dst()));
+        self.entries.iter().any(|entry| entry.key == key)
     }
 
     /// Keeps a key until `until`. Whether it is a new one.
@@ -111,7 +119,22 @@ impl<N: Nics> Host<N> {
             self.notified.entries.last_mut().expect("pushed above").behind = behind;
         }
         self.note_notified(IsolationEvent::Allocated, (rules.key, key), cim.seq, cx);
-        self.regroup(rules.lanes.monitored, rules, cim.time, cx.world);
+        self.regroup((rules.lanes.monitored, rules.lanes.congested), cim.time, cx.world);
+        self.send_next(cx);
+    }
+
+    /// A flow is held, or let go. It is one queue pair at most.
+    #[cold]
+    pub(crate) fn on_hold<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        let ((holds, class, _), apart) = (frame.held(), cx.world.held_class());
+        let key = u64::from(cx.world.flow_key(frame.flow, frame.dst));
+        if holds {
+            self.notified.keep(key, 0, u64::MAX);
+            self.regroup((class, apart), cx.now, cx.world);
+        } else {
+            self.notified.entries.retain(|entry| entry.key != key);
+            self.regroup((apart, class), cx.now, cx.world);
+        }
         self.send_next(cx);
     }
 
@@ -127,7 +150,7 @@ impl<N: Nics> Host<N> {
             self.note_notified(IsolationEvent::Released, (rules.key, entry.key), entry.root, cx);
         }
         if !expired.is_empty() {
-            self.regroup(rules.lanes.congested, rules, cx.now, cx.world);
+            self.regroup((rules.lanes.congested, rules.lanes.monitored), cx.now, cx.world);
             self.send_next(cx);
         }
     }
@@ -150,15 +173,14 @@ impl<N: Nics> Host<N> {
         self.ports.note_isolation(&noted, cx);
     }
 
-    /// Moves the queue pairs that have something to send `from` one of the two classes, and belong to the other.
-    fn regroup(&mut self, from: u8, rules: &Rules, now: u64, world: &World) {
+    /// Moves the queue pairs that have something to send `from` a class, and belong to the other.
+    fn regroup(&mut self, (from, to): (u8, u8), now: u64, world: &World) {
         let (notified, senders) = (&self.notified, &self.senders);
         let moved =
             self.pacing_queue.take_if(from, |pair| notified.class_of(&senders[pair as usize], world) != from);
         if moved.is_empty() {
             return;
         }
-        let to = if from == rules.lanes.monitored { rules.lanes.congested } else { rules.lanes.monitored };
         let closed = [from, to].map(|class| self.ports.closed_for(NIC, class, now));
         for entry in moved {
             self.senders[entry.pair as usize].source_delay_mut().change_gates(closed[0], closed[1]);

@@ -169,7 +169,8 @@ pub(crate) fn ports_by_rule(node: u32, ports: &[u16], flow: u32, world: &World) 
 pub(crate) fn pacing_queue(ports: &Ports, senders: &[Sender], pacers: usize, world: &World) -> PacingQueue {
     let is_standing = |sender: &&Sender| world.flows[sender.flow() as usize].pacing == Pacing::Messages;
     let standing = senders.iter().filter(is_standing).map(Sender::pacer);
-    PacingQueue::new(world.nic.scheduler, ports.classes(), pacers, standing)
+    let lines = ports.classes() + usize::from(world.holds);
+    PacingQueue::new(world.nic.scheduler, lines, pacers, standing)
 }
 
 impl<N: Nics> Host<N> {

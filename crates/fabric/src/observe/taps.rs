@@ -6,7 +6,7 @@ use backwater_units::Time;
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
 use crate::link::ports::Ports;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::record::FrameRecord;
 use crate::world::World;
 
@@ -78,7 +78,11 @@ impl Ports {
                 code: packet.code as u8,
                 echo: packet.echo as u8,
                 flow: packet.flow,
-                seq: if packet.is_data() { packet.number() } else { packet.seq },
+                seq: match packet.kind {
+                    Kind::Hold => packet.held_priorities(cx.world),
+                    _ if packet.is_data() => packet.number(),
+                    _ => packet.seq,
+                },
             });
             cx.post.recorded(1);
         }

@@ -25,10 +25,10 @@ pub struct FrameRecord {
     pub code: u8,
     /// What an ACK or CNP reports about the data, in the same numbers.
     pub echo: u8,
-    /// Flow index; meaningless for frames of the link and for congestion isolation messages.
+    /// Flow index, of Hold frames, too; meaningless for other frames of the link and for congestion isolation messages.
     pub flow: u32,
     /// Data: the packet's number within the flow; ACK: the number of packets received in order. PFC: the priorities that it
-    /// pauses (bits 0 to 7) and lets go (bits 8 to 15). Credit: FCCL, and FCTBS in `flow`.
+    /// pauses (bits 0 to 7) and lets go (bits 8 to 15); Hold: that of the queue. Credit: FCCL, and FCTBS in `flow`.
     pub seq: u32,
 }
 

@@ -12,6 +12,7 @@ use crate::observe::ground_truth::Truth;
 use crate::observe::roots::Roots;
 use crate::packet::Packet;
 use crate::spec::Queueing;
+use crate::switch::bfc::Bfc;
 use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
 use crate::switch::output::Output;
@@ -189,6 +190,8 @@ pub(crate) enum SwitchFabric {
     Cioq(Box<Cioq>),
     /// A memory that is divided among egress queues and among ingress ports.
     Pooled(Box<Pooled>),
+    /// Queues of flows, which are held upstream.
+    Bfc(Box<Bfc>),
 }
 
 /// Asks the fabric that it is.
@@ -201,6 +204,7 @@ macro_rules! of {
             SwitchFabric::Input($it) => $ask,
             SwitchFabric::Cioq($it) => $ask,
             SwitchFabric::Pooled($it) => $ask,
+            SwitchFabric::Bfc($it) => $ask,
         }
     };
 }
@@ -211,6 +215,7 @@ impl SwitchFabric {
         let (count, classes) = (usize::from(ports.count()), ports.classes());
         let queues = count * classes;
         match world.queueing {
+            Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::new(node, network, classes, spec))),
             Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),
             Queueing::TwoPools(spec) => Self::Pooled(Box::new(Pooled::new(&spec, count, classes, world))),
             Queueing::Output if !voq::is_needed(world) => Self::Output(Output),

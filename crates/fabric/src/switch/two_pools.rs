@@ -15,7 +15,7 @@ use crate::link::ports::Ports;
 use crate::link::queue::Fifo;
 use crate::packet::Packet;
 use crate::record::DropReason;
-use crate::spec::{Clock, TwoPoolsSpec};
+use crate::spec::TwoPoolsSpec;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::world::World;
 
@@ -119,21 +119,7 @@ impl Pooled {
         let lasts = pause.map_or(u64::MAX, |pause| cx.now + pause.as_ps());
         self.ingress[at].until = if decision == Decision::Pause { lasts } else { 0 };
         chassis.ports.egress_mut(port).owe_pfc(paused, resumed);
-        self.go(chassis, port, cx);
-    }
-}
-
-impl Pooled {
-    /// Sends what a port may send, or has it woken.
-    fn go<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
-        let busy_until = chassis.ports.egress(out).busy_until();
-        // Where wakes come last, the port is busy until its own has come.
-        let wakes = cx.world.clock == Clock::Ns3 && busy_until == cx.now;
-        if busy_until > cx.now || wakes {
-            chassis.ports.set_wake(out, busy_until);
-        } else {
-            chassis.send_next(self, out, cx);
-        }
+        chassis.go(self, port, cx);
     }
 }
 
@@ -167,7 +153,7 @@ impl Fabric for Pooled {
             self.tell(chassis, (port, class), Decision::Pause, cx);
         }
         chassis.ports.enqueue(out, packet);
-        self.go(chassis, out, cx);
+        chassis.go(self, out, cx);
         chassis.ports.note_queue(out, class);
     }
 

@@ -7,7 +7,7 @@ use backwater_fabric::record::{FrameKind, FrameRecord};
 use backwater_units::Time;
 
 fn of_pfc(record: &FrameRecord, shift: u32) -> Option<u64> {
-    (record.kind == FrameKind::Pfc).then(|| u64::from(record.seq >> shift & 0xff))
+    matches!(record.kind, FrameKind::Pfc | FrameKind::Hold).then(|| u64::from(record.seq >> shift & 0xff))
 }
 
 fn of_credit(record: &FrameRecord, value: u32) -> Option<u64> {
@@ -46,25 +46,25 @@ impl Table for FrameRecord {
         column(
             "flow",
             "index",
-            "Flow number, as in the flows table; null for frames of the link and congestion isolation messages.",
-            Take::MaybeU64(|r| r.is_of_a_flow().then(|| u64::from(r.flow))),
+            "Flow number, as in the flows table; null for frames of the link, but for Hold frames, and congestion isolation messages.",
+            Take::MaybeU64(|r| (r.is_of_a_flow() || r.kind == FrameKind::Hold).then(|| u64::from(r.flow))),
         ),
         column(
             "seq",
             "index",
-            "Data: number of the packet within the flow, from 0. ACK: packets received in order. Null as flow.",
+            "Data: number of the packet within the flow, from 0. ACK: packets received in order. Null for frames of the link and congestion isolation messages.",
             Take::MaybeU64(|r| r.is_of_a_flow().then(|| u64::from(r.seq))),
         ),
         column(
             "paused",
             "bits",
-            "PFC: bit p: priority p is paused. Null for others.",
+            "PFC: bit p: priority p is paused. Hold: a queue of it is held, or at a NIC the flow. Null for others.",
             Take::MaybeU64(|r| of_pfc(r, 0)),
         ),
         column(
             "resumed",
             "bits",
-            "PFC: bit p: priority p is let go. Null for others.",
+            "PFC: bit p: priority p is let go. Hold: a queue of it, or the flow. Null for others.",
             Take::MaybeU64(|r| of_pfc(r, 8)),
         ),
         column(

@@ -6,12 +6,12 @@ use super::cc::below;
 use super::combined::is_combined;
 use super::flows::PRIORITY;
 use super::idle::is;
-use super::{is_put, overflow, reliability};
+use super::{is_put, keyed, overflow, reliability};
 use crate::document::{Step, at};
 use crate::settings::{
-    Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, IsolationKind, LoadBalancing, MarkAt,
-    MarkBasis, NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
-    ThrottleKind, Traffic, UgalQueue, Workload,
+    Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, LoadBalancing, MarkAt, MarkBasis, NicPort,
+    OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind, ThrottleKind,
+    Traffic, UgalQueue, Workload,
 };
 
 /// Two choices of a scenario.
@@ -163,11 +163,67 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "isolation", "kind"],
-        both: |it| !is_combined(it) && it.switch.isolation.kind != IsolationKind::None,
+        both: |it| !is_combined(it) && it.switch.isolation.kind.has_table(),
         message: |it| without_combined(&is("isolation.kind", it.switch.isolation.kind)),
         label: "not with these queues",
         help: "set switch.queueing = \"combined\" (ingress and egress regions, where flows can be kept apart), or profile = \
                \"isolation\"",
+    },
+    Clash {
+        at: &["switch", "queueing"],
+        both: |it| keyed::is_on(it) && it.switch.queueing != Queueing::Output,
+        message: |it| {
+            let here = is("switch.queueing", it.switch.queueing);
+            format!("{} gives flows queues of their own at egress ports, and here {here}", holding(it))
+        },
+        label: "not with these queues",
+        help: "write switch.queueing = \"output\", or switch.isolation.kind = \"none\"",
+    },
+    Clash {
+        at: &["switch", "flow-control"],
+        both: |it| keyed::is_on(it) && it.switch.flow_control != FlowControl::None,
+        message: |it| {
+            let here = is("switch.flow-control", it.switch.flow_control);
+            format!(
+                "{} holds flows back itself, and {here} would hold back the others of their priority, too",
+                holding(it)
+            )
+        },
+        label: "one of the two",
+        help: "write switch.flow-control = \"none\", or switch.isolation.kind = \"none\"",
+    },
+    Clash {
+        at: &["switch", "overflow"],
+        both: |it| keyed::is_on(it) && it.switch.overflow != OnOverflow::Stop,
+        message: |it| format!("{} is for a fabric that loses nothing", holding(it)),
+        label: "nothing is lost here",
+        help: "write switch.overflow = \"stop\"",
+    },
+    Clash {
+        at: &["switch", "arbiter"],
+        both: |it| keyed::is_on(it) && !matches!(it.switch.arbiter, Arbiter::RoundRobin | Arbiter::Strict),
+        message: |it| {
+            let here = is("switch.arbiter", it.switch.arbiter);
+            format!("{} takes turns between queues, and {here} between bytes of priorities", holding(it))
+        },
+        label: "only in turn or strict",
+        help: "write switch.arbiter = \"round-robin\" or \"strict\"",
+    },
+    Clash {
+        at: &["switch", "load-balancing"],
+        both: |it| keyed::is_on(it) && spreads(it),
+        message: |it| {
+            format!("{} knows the one way of each flow, which {} spreads", holding(it), spreading(it))
+        },
+        label: "needs one way for each flow",
+        help: "write switch.load-balancing = \"ecmp\" (in a dragonfly topology.routing = \"minimal\")",
+    },
+    Clash {
+        at: &["switch", "detector", "kind"],
+        both: |it| keyed::is_on(it) && it.switch.detector.kind == DetectorKind::Oracle,
+        message: |it| format!("{} holds flows, and the oracle follows the pauses of classes", holding(it)),
+        label: "not with queues of flows",
+        help: "write \"red\" or \"none\"",
     },
     Clash {
         at: &["switch", "flow-control"],
@@ -293,6 +349,16 @@ struct FaultClash {
 
 const FAULT_CLASHES: &[FaultClash] = &[
     FaultClash {
+        both: |it, _| keyed::is_on(it),
+        message: |it| {
+            format!(
+                "would break what switches know of each other's queues, which {} does not repair",
+                holding(it)
+            )
+        },
+        help: "write switch.isolation.kind = \"none\", with switch.flow-control = \"pfc\"",
+    },
+    FaultClash {
         both: |it, fault| fault.downs() && is_combined(it),
         message: |_| {
             "needs switches that choose the way of a packet when it comes in; a crossbar chooses for the first one of an ingress queue"
@@ -349,7 +415,12 @@ fn is_pooled(settings: &Settings) -> bool {
 }
 
 fn isolates(settings: &Settings) -> bool {
-    is_combined(settings) && settings.switch.isolation.kind != IsolationKind::None
+    is_combined(settings) && settings.switch.isolation.kind.has_table()
+}
+
+/// `switch.isolation.kind = "…"`.
+fn holding(settings: &Settings) -> String {
+    is("switch.isolation.kind", settings.switch.isolation.kind)
 }
 
 fn balances(settings: &Settings) -> bool {
@@ -393,7 +464,7 @@ struct ReactionClash {
 
 const REACTION_CLASHES: [ReactionClash; 3] = [
     ReactionClash {
-        both: |it, cc| cc.kind.has_window() && it.switch.isolation.kind != IsolationKind::None,
+        both: |it, cc| cc.kind.has_window() && it.switch.isolation.kind.has_table(),
         message: |_, kind| {
             format!("{kind} has a window, and switch.isolation moves flows between classes under way")
         },
@@ -428,7 +499,7 @@ struct EntryClash {
     help: &'static str,
 }
 
-const ENTRY_CLASHES: [EntryClash; 7] = [
+const ENTRY_CLASHES: [EntryClash; 8] = [
     EntryClash {
         at: &["kind"],
         both: |it, index, entry| is_put(it, index) && matches!(entry.workload, Workload::Constant { .. }),
@@ -495,6 +566,15 @@ const ENTRY_CLASHES: [EntryClash; 7] = [
         },
         label: "needs a lossless fabric",
         help: "write transport.reliability = \"go-back-n\" (or selective-repeat); or switch.overflow = \"stop\", with switch.flow-control = \"pfc\" so that nothing overflows",
+    },
+    EntryClash {
+        at: &[],
+        both: |it, index, _| keyed::is_on(it) && is_put(it, index),
+        message: |it, name| {
+            format!("{} holds queue pairs at NICs, which does not fit traffic.{name}, of PUTs", holding(it))
+        },
+        label: "needs queue pairs",
+        help: "write transport = \"roce\" for this entry, or switch.isolation.kind = \"none\"",
     },
     EntryClash {
         at: &[],

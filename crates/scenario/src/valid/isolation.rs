@@ -20,7 +20,7 @@ use crate::settings::{
 
 /// Whether switches isolate and have the queues for it.
 pub(super) fn is_on(settings: &Settings) -> bool {
-    settings.switch.isolation.kind != IsolationKind::None && is_combined(settings)
+    settings.switch.isolation.kind.has_table() && is_combined(settings)
 }
 
 /// The priorities of the NFQ and of the CFQ.
@@ -114,11 +114,7 @@ pub(super) fn isolation(
     lanes: &Lanes,
 ) -> Option<IsolationSpec> {
     let settings = context.settings;
-    let kind = settings.switch.isolation.kind;
-    if kind == IsolationKind::None {
-        return None;
-    }
-    if !is_combined(settings) {
+    if !is_on(settings) {
         return None;
     }
     flow_control(context);

@@ -16,6 +16,7 @@ mod host;
 mod idle;
 mod isolation;
 mod jobs;
+mod keyed;
 mod lanes;
 mod line_rate;
 mod names;
@@ -420,7 +421,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
 /// Where packets wait.
 fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Queueing {
     match context.settings.switch.queueing {
-        settings::Queueing::Output => Queueing::Output,
+        settings::Queueing::Output => keyed::queueing(context, lanes).unwrap_or(Queueing::Output),
         settings::Queueing::Voq => Queueing::VirtualOutput,
         settings::Queueing::OldestFirst => Queueing::OldestFirst,
         settings::Queueing::Input => Queueing::Input,

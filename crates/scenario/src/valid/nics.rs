@@ -1,6 +1,6 @@
 //! What hosts with several ports cannot have: what is made for the one port of a NIC.
 use backwater_codes::Code;
-use backwater_fabric::{Change, Spec};
+use backwater_fabric::{Change, Queueing, Spec};
 
 use super::Context;
 use crate::document::{Step, at};
@@ -61,7 +61,7 @@ pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
         let help = "let other hosts be slow (host.of), or give each NIC of a server a host of its own";
         refuse(at!["host", "drain"].to_vec(), "a slow host drains its receive queue", host, help);
     }
-    if spec.switch.isolation.is_some() {
+    if spec.switch.isolation.is_some() || matches!(spec.switch.queueing, Queueing::Bfc(_)) {
         let help = "remove this line, or give each NIC of a server a host of its own";
         refuse(at!["switch", "isolation", "kind"].to_vec(), "NICs take part in the isolation", first, help);
     }

@@ -102,6 +102,7 @@ _KINDS = {
     "pfc": "PFC frame",
     "credit": "credit update",
     "cim": "congestion isolation message",
+    "hold": "hold frame",
     "put": "PUT",
     "put-ack": "ACK of a PUT",
     "put-nack": "NACK of a PUT",

@@ -1,0 +1,38 @@
+//! Frames that hold a queue at the other end of a link, or at a NIC a flow, and let it go again.
+use backwater_control::isolation::KeyKind;
+
+use crate::packet::{Kind, Packet};
+use crate::world::World;
+
+impl Packet {
+    /// Holds the queue upstream that a packet came from, or lets it go. For a NIC it names the flow.
+    pub(crate) fn hold(of: &Self, upstream: u16, holds: bool, size: u16) -> Self {
+        let seq = u32::from(holds) | u32::from(of.class) << 8 | u32::from(upstream) << 16;
+        Self { flow: of.flow, dst: of.dst, seq, size, kind: Kind::Hold, ..Self::NONE }
+    }
+
+    /// What a Hold frame says: whether it holds, the class, and the queue.
+    pub(crate) const fn held(&self) -> (bool, u8, u16) {
+        (self.seq & 1 == 1, (self.seq >> 8) as u8, (self.seq >> 16) as u16)
+    }
+}
+
+impl Packet {
+    /// The priority that a Hold frame is about, as PFC frames say it.
+    pub(crate) fn held_priorities(&self, world: &World) -> u32 {
+        let (holds, class, _) = self.held();
+        1 << (world.classes.priority(class) + if holds { 0 } else { 8 })
+    }
+}
+
+impl World {
+    /// The flow of a packet, as switches and NICs know it that hold flows.
+    pub(crate) fn flow_key(&self, flow: u32, dst: u32) -> u32 {
+        self.key(KeyKind::Flow, flow, dst) as u32
+    }
+
+    /// The class at NICs in which what is held waits: one more than packets have. Its gate never opens.
+    pub(crate) const fn held_class(&self) -> u8 {
+        self.classes.count
+    }
+}

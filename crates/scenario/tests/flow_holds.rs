@@ -1,0 +1,73 @@
+//! Switches that hold flows upstream (BFC): what they are beside, and what does not go with them.
+use backwater_fabric::{BfcSpec, PoolOrder, Queueing};
+use backwater_units::Bytes;
+
+use crate::common::{report, says, valid};
+
+const STAR: &str = r#"
+profile = "ideal"
+topology = { kind = "star", hosts = 3, rate = "100Gbps", delay = "1us" }
+cc = { kind = "none" }
+switch = { flow-control = "none", detector = { kind = "none" }, isolation = { kind = "bfc" } }
+traffic = [{ name = "a", kind = "flow", from = "h0", to = "h2", size = "1MB" }]
+"#;
+
+#[test]
+fn flows_have_32_queues_in_turn_unless_the_file_says_otherwise() {
+    let queueing = |overrides: &[&str]| valid(STAR, overrides).build().switch.queueing;
+    let usual = BfcSpec { queues: 32, sticky: 2, order: PoolOrder::RoundRobin, frame: Bytes::new(64) };
+    assert_eq!(queueing(&[]), Queueing::Bfc(usual));
+    let other = ["switch.isolation.bfc.queues=7", "switch.isolation.bfc.order=lowest-first"];
+    assert_eq!(
+        queueing(&other),
+        Queueing::Bfc(BfcSpec { queues: 7, order: PoolOrder::LowestFirst, ..usual })
+    );
+    assert_eq!(queueing(&["switch.isolation.kind=none"]), Queueing::Output);
+}
+
+#[test]
+fn what_does_not_go_with_flows_that_are_held_says_what_does() {
+    let refused = |set: &[&str], wanted: &[&str]| says(&report(STAR, set), wanted);
+    refused(
+        &["switch.flow-control=pfc"],
+        &[
+            "isolation.kind = \"bfc\" holds flows back itself",
+            "would hold back the others",
+            "flow-control = \"none\"",
+        ],
+    );
+    refused(&["switch.flow-control=credits"], &["holds flows back itself"]);
+    refused(
+        &["switch.queueing=voq"],
+        &["gives flows queues of their own at egress ports", "queueing = \"output\""],
+    );
+    refused(&["switch.queueing=combined"], &["gives flows queues of their own at egress ports"]);
+    refused(&["switch.overflow=drop"], &["loses nothing", "overflow = \"stop\""]);
+    refused(&["switch.arbiter=deficit"], &["takes turns between queues", "round-robin"]);
+    refused(&["switch.detector.kind=oracle"], &["the oracle follows the pauses of classes"]);
+    refused(&["host.transport=put"], &["holds queue pairs at NICs", "transport = \"roce\""]);
+    refused(&["switch.isolation.bfc.queues=1"], &["switch.isolation.bfc.queues", "2"]);
+}
+
+#[test]
+fn a_nic_needs_a_class_for_what_is_held() {
+    let entry = |priority: u8| {
+        format!(
+            "{{ name = \"p{priority}\", kind = \"flow\", from = \"h0\", to = \"h2\", size = \"1KB\", priority = {priority} }}"
+        )
+    };
+    let of = |priorities: std::ops::Range<u8>| {
+        let entries: Vec<String> = priorities.map(entry).collect();
+        let text = STAR.lines().filter(|line| !line.starts_with("traffic")).collect::<Vec<_>>().join("\n");
+        format!("{text}\ntraffic = [{}]", entries.join(", "))
+    };
+    assert!(matches!(valid(&of(0..6), &[]).build().switch.queueing, Queueing::Bfc(_)));
+    says(&report(&of(0..7), &[]), &["8 priorities leave no room", "allowed: 7 priorities"]);
+}
+
+#[test]
+fn faults_would_break_what_switches_know_of_each_other() {
+    let fault = "\n[[fault]]\nkind = \"link-down\"\nlink = [\"h0\", \"s\"]\nat = \"1us\"\nfor = \"1us\"\n";
+    let text = format!("{STAR}{fault}");
+    says(&report(&text, &[]), &["would break what switches know of each other's queues"]);
+}

@@ -1,0 +1,161 @@
+"""BFC: the answers of Pyrrha-NS3 (ns-3), and on one switch of an oracle that goes through its rules event by event.
+
+Nothing is drawn in these cases. Its mistake is a setting: the lowest queue goes first, where it means round robin.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import backwater
+import bfc_oracle
+import polars
+import pytest
+
+if TYPE_CHECKING:
+    from backwater import Results
+
+DATA = Path(__file__).parents[2] / "tests" / "differential" / "data" / "pyrrha"
+#: When its flows begin.
+ORIGIN_NS = 2_000_000_000
+
+
+def _rows(case: str, name: str) -> list[list[str]]:
+    lines = (DATA / case / name).read_text().splitlines()
+    return [line.split() for line in lines if not line.startswith("#")]
+
+
+def _flows(case: str) -> list[tuple[int, int]]:
+    """Bytes and start of each flow: flow i goes from host i to the last one."""
+    return [(int(row[4]), int(row[5]) - ORIGIN_NS) for row in _rows(case, "fct.txt")]
+
+
+def _holds(case: str) -> list[tuple[int, int, bool]]:
+    """When which host got a frame that held its flow, or let it go."""
+    return sorted((int(row[0]) - ORIGIN_NS, int(row[1]), row[5] == "1") for row in _rows(case, "pfc.txt"))
+
+
+def _fcts(case: str) -> list[tuple[int, int]]:
+    """FCT at the receiver and at the sender, in nanoseconds."""
+    return [(round(float(row[7]) * 1000), round(float(row[6]) * 1000)) for row in _rows(case, "fct.txt")]
+
+
+#: From host, to host, bytes, start in nanoseconds.
+Flow = tuple[str, str, int, int]
+
+
+def scenario(topology: dict[str, object], flows: list[Flow], switches: str, **bfc: object) -> dict[str, Any]:
+    """A network with the settings of that simulator, whose hosts and clock are those of ConWeave's."""
+    return {
+        "profile": "conweave-ns3",
+        "topology": topology,
+        "packet": {"payload": "1000B", "header": "76B"},
+        "ack": {"every": 1, "size": "84B", "priority": 3},
+        "cc": {"kind": "none"},
+        "host": {"nic": {"acks": "priority"}},
+        "switch": {
+            "queueing": "output",
+            "overflow": "stop",
+            "flow-control": "none",
+            "detector": {"kind": "none"},
+            "isolation": {"kind": "bfc", "bfc": {"queues": 7, "order": "lowest-first", **bfc}},
+        },
+        "traffic": [
+            {
+                "name": f"flow{number}",
+                "kind": "flow",
+                "from": source,
+                "to": target,
+                "size": f"{size}B",
+                "start": f"{start}ns",
+            }
+            for number, (source, target, size, start) in enumerate(flows)
+        ],
+        "probe": {"frames": [f"{switch}:*" for switch in switches.split()]},
+    }
+
+
+def one_switch(flows: list[tuple[int, int]], **bfc: object) -> dict[str, Any]:
+    """Flow i goes from host i to the last one."""
+    star: dict[str, object] = {"kind": "star", "hosts": len(flows) + 1, "rate": "100Gbps", "delay": "1us"}
+    ends = [(f"h{number}", f"h{len(flows)}", size, start) for number, (size, start) in enumerate(flows)]
+    return scenario(star, ends, "s", **bfc)
+
+
+def fcts(results: Results) -> list[tuple[int, int]]:
+    """FCT at the receiver and at the sender, in nanoseconds."""
+    table = results.flows.sort("traffic_index").collect()
+    return [
+        ((row["finish_ps"] - row["start_ps"]) // 1000, (row["acked_ps"] - row["start_ps"]) // 1000)
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def holds(results: Results) -> list[tuple[int, int, bool]]:
+    """When which host got a frame that held its flow, or let it go."""
+    table = results.frames.filter(polars.col("kind") == "hold").collect()
+    return sorted(
+        (row["time_ps"] // 1000, row["port_index"], row["paused"] != 0) for row in table.iter_rows(named=True)
+    )
+
+
+def all_holds(results: Results) -> list[tuple[int, str, bool]]:
+    """When which node got a frame that held something there, or let it go."""
+    table = results.frames.filter(polars.col("kind") == "hold").collect()
+    return sorted(
+        (row["time_ps"] // 1000, row["port"].split("->")[1], row["paused"] != 0) for row in table.iter_rows(named=True)
+    )
+
+
+def agrees(found: list[tuple[int, int]], case: str) -> None:
+    """FCTs at the sender to the nanosecond; at the receiver that simulator loses up to one by a start in seconds."""
+    wanted = _fcts(case)
+    assert [acked for _, acked in found] == [acked for _, acked in wanted]
+    assert all(0 <= ours - theirs <= 1 for (ours, _), (theirs, _) in zip(found, wanted, strict=True))
+
+
+@pytest.mark.parametrize("case", ["single2", "single3"])
+def test_every_flow_and_every_hold_is_that_of_the_simulator(case: str, tmp_path: Path) -> None:
+    results = backwater.run(one_switch(_flows(case)), out=tmp_path)
+    agrees(fcts(results), case)
+    assert holds(results) == _holds(case)
+
+
+def test_switches_that_hold_each_others_queues_do_so_when_the_simulator_s_do(tmp_path: Path) -> None:
+    flows = [(f"n{row[2]}", f"n{row[3]}", int(row[4]), int(row[5]) - ORIGIN_NS) for row in _rows("dumbbell", "fct.txt")]
+    topology: dict[str, object] = {"kind": "hpcc", "file": str(DATA / "dumbbell" / "topology.txt")}
+    results = backwater.run(scenario(topology, flows, "n8 n9 n10"), out=tmp_path)
+    agrees(fcts(results), "dumbbell")
+    wanted = [(int(row[0]) - ORIGIN_NS, f"n{row[1]}", row[5] == "1") for row in _rows("dumbbell", "pfc.txt")]
+    assert len(wanted) == 2 * (43 + 54)
+    assert all_holds(results) == sorted(wanted)
+
+
+@pytest.mark.parametrize("case", ["single2", "single3"])
+def test_the_oracle_gives_the_answers_of_the_simulator(case: str) -> None:
+    flows = _flows(case)
+    answers = bfc_oracle.answers(bfc_oracle.Setup(), flows)
+    starts = [start for _, start in flows]
+    agrees([(answers.received[flow] - start, answers.acked[flow] - start) for flow, start in enumerate(starts)], case)
+    assert sorted(answers.holds) == _holds(case)
+
+
+#: Flows of unlike lengths that begin at unlike times, so that nothing happens at the same nanosecond.
+MIXES = {
+    "two": [(50_000, 0), (80_500, 333)],
+    "five": [(120_000, 0), (90_000, 17), (70_400, 1_031), (33_333, 9_001), (200_001, 22_222)],
+    "seven": [(60_000 + 7_919 * number, 101 * number * number) for number in range(7)],
+}
+
+
+@pytest.mark.parametrize("order", ["lowest-first", "round-robin"])
+@pytest.mark.parametrize("name", MIXES)
+def test_runs_go_as_the_oracle_does(name: str, order: str, tmp_path: Path) -> None:
+    flows = MIXES[name]
+    answers = bfc_oracle.answers(bfc_oracle.Setup(queues=32, lowest_first=order == "lowest-first"), flows)
+    results = backwater.run(one_switch(flows, queues=32, order=order), out=tmp_path)
+    assert fcts(results) == [
+        (answers.received[flow] - start, answers.acked[flow] - start) for flow, (_, start) in enumerate(flows)
+    ]
+    assert holds(results) == sorted(answers.holds)

@@ -1,0 +1,107 @@
+//! Frames that hold queues of flows: each one is followed by one that lets go, nothing is lost or overtaken meanwhile, and those that wait
+//! for each other in a circle are found.
+use std::collections::BTreeMap;
+
+use backwater_fabric::record::{FrameKind, FrameRecord};
+use backwater_fabric::{BfcSpec, End, PoolOrder, Queueing, Spec, Violation};
+use backwater_topology::{Network, generate};
+use backwater_traffic::{Flow, Pacing};
+use backwater_units::{Rate, Span, Time};
+use scene::{FAST, Outcome, bfc, flow, ring, try_run, us};
+
+fn leaf_spine() -> Network {
+    generate::leaf_spine(3, 2, 8, Rate::from_gbps(100), None, Span::from_us(1)).unwrap()
+}
+
+/// Two racks into one host, and every host of the third to two others.
+fn incast_among_others() -> Vec<Flow> {
+    let incast = (8..24).map(|src| flow(src, 0, 200_000, Time::ZERO, Pacing::LineRate));
+    let others = (0..8).flat_map(|src| [(src, 8 + src), (src, 16 + src)]);
+    let others = others.zip(0..).map(|((src, dst), i)| flow(src, dst, 50_000, us(2 * i), Pacing::LineRate));
+    incast.chain(others).collect()
+}
+
+fn with(queues: u16, order: PoolOrder) -> Spec {
+    let mut spec = bfc(leaf_spine(), incast_among_others());
+    let Queueing::Bfc(bfc) = &mut spec.switch.queueing else { unreachable!("the scene is of BFC") };
+    *bfc = BfcSpec { queues, order, ..*bfc };
+    let network = &spec.network;
+    let ports = |node: u32| (0..network.ports(node).len() as u16).map(move |port| (node, port));
+    spec.probe.frames = (0..network.nodes().len() as u32).flat_map(ports).collect();
+    spec
+}
+
+fn drained(spec: Spec) -> Outcome {
+    let outcome = try_run(spec, FAST, Some(us(100_000))).unwrap_or_else(|violation| panic!("{violation}"));
+    assert_eq!(outcome.totals.end, End::Finished);
+    outcome
+}
+
+/// Whether a Hold frame holds: its priority then stands in the low byte, else in the next one.
+fn holds(frame: &FrameRecord) -> bool {
+    frame.seq.trailing_zeros() < 8
+}
+
+/// What every run must keep to, also where flows share queues, which are drawn.
+fn check(outcome: &Outcome) {
+    assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
+    let mut next: BTreeMap<(u32, u16, u32), u32> = BTreeMap::new();
+    for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Data) {
+        let expected = next.entry((frame.node, frame.port, frame.flow)).or_default();
+        assert_eq!(frame.seq, *expected, "flow {} at port {} of node {}", frame.flow, frame.port, frame.node);
+        *expected += 1;
+    }
+}
+
+#[test]
+fn nothing_is_lost_or_overtaken_with_queues_for_all_flows_and_with_two() {
+    for queues in [2, 4, 32] {
+        for order in [PoolOrder::RoundRobin, PoolOrder::LowestFirst] {
+            check(&drained(with(queues, order)));
+        }
+    }
+}
+
+/// At a NIC the flow is named, so that whoever holds it can be followed.
+#[test]
+fn a_flow_that_is_held_at_its_nic_is_let_go_once_for_each_time() {
+    let outcome = drained(with(32, PoolOrder::RoundRobin));
+    let network = outcome.simulation.network();
+    let mut held: BTreeMap<(u32, u16, u32), Vec<bool>> = BTreeMap::new();
+    for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold) {
+        if !network.is_switch(network.ports(frame.node)[usize::from(frame.port)].peer) {
+            held.entry((frame.node, frame.port, frame.flow)).or_default().push(holds(frame));
+        }
+    }
+    assert!(held.len() >= 16, "{} flows were held", held.len());
+    for ((_, _, flow), frames) in held {
+        assert!(frames.len() % 2 == 0, "flow {flow} is held for ever");
+        assert!(frames.chunks(2).all(|pair| pair == [true, false]), "flow {flow}: {frames:?}");
+    }
+}
+
+#[test]
+fn switches_hold_as_often_as_they_let_go() {
+    let outcome = drained(with(2, PoolOrder::RoundRobin));
+    let mut balance: BTreeMap<(u32, u16), i32> = BTreeMap::new();
+    for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold) {
+        *balance.entry((frame.node, frame.port)).or_default() += if holds(frame) { 1 } else { -1 };
+    }
+    assert!(balance.len() > 8, "{} ports held something", balance.len());
+    assert!(balance.values().all(|sum| *sum == 0), "{balance:?}");
+}
+
+/// Every host of a ring of five sends to the one two switches further on, at the same time: each flow finds the first queue empty and takes
+/// it, so that what crosses a switch and what ends there share a queue.
+#[test]
+fn queues_that_hold_each_other_in_a_circle_are_found() {
+    let flows = (0..5).map(|src| flow(src, (src + 2) % 5, 2_000_000, Time::ZERO, Pacing::LineRate)).collect();
+    let spec = bfc(ring(5, Rate::from_gbps(40), Span::from_us(1)), flows);
+    let Err(violation @ Violation::Deadlock { .. }) = try_run(spec, FAST, Some(us(100_000))) else {
+        panic!("the ring did not lock up");
+    };
+    let text = violation.to_string();
+    for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)] {
+        assert!(text.contains(&format!("s{from}->s{to} (priority 3) waits for")), "{text}");
+    }
+}

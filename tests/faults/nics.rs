@@ -130,7 +130,19 @@ fn what_is_made_for_hosts_with_one_port_is_refused_with_the_host() {
         "[host]\ndrain = \"50Gbps\"\nof = [\"h1\"]\n",
         "a slow host drains its receive queue, and host h1",
     );
-    refused("[[fault]]\nkind = \"host-stop\"\nhost = \"h2\"\nat = \"1us\"\n", "and host h2");
+}
+
+#[test]
+fn a_storm_of_a_port_that_a_host_does_not_have_is_refused_with_those_that_it_has() {
+    let storm = |port: &str| {
+        let pfc = PLANES.replace("flow-control = \"none\"", "flow-control = \"pfc\"");
+        read(&format!("{pfc}\n[[fault]]\nkind = \"pause-storm\"\nhost = \"h2\"\n{port}at = \"1us\"\n"))
+    };
+    let error = storm("port = 2\n").err().unwrap();
+    for what in ["h2 has no port 2", "allowed: 0 to 1", "0 (to a), 1 (to b)"] {
+        assert!(error.contains(what), "{error}");
+    }
+    assert!(storm("port = 1\n").is_ok() && storm("").is_ok());
 }
 
 /// Hosts with two ports in each of two planes: ports 0 and 1 at a and b, ports 2 and 3 at c and d.

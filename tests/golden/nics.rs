@@ -1,11 +1,12 @@
 //! Hosts with several ports. 1000 B take 80 ns at 100 Gbps and 800 ns at 10 Gbps; links take 1 us.
-use backwater_fabric::{AckSpec, PortRule, Spec};
+use backwater_fabric::record::FaultKind;
+use backwater_fabric::{AckSpec, Change, FaultChange, Kind, PortRule, Spec};
 use backwater_topology::{Builder, Network, Routes, Routing};
 use backwater_traffic::Pacing;
 use backwater_traffic::program::Costs;
 use backwater_traffic::trace::{Event, Step};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{fixed, flow, host, ideal, messages, per_port, recv, run, send};
+use scene::{fixed, flow, host, ideal, messages, per_port, recv, run, send, try_run, us};
 
 const DELAY: Span = Span::from_us(1);
 
@@ -295,4 +296,62 @@ fn a_lone_answer_takes_its_ideal_time_by_the_port_at_which_the_data_came() {
         assert_eq!(acked[0].1, outcome.flows[number].ideal_fct + back);
         assert_eq!(acked[0].0, Some(Time::ZERO + acked[0].1));
     }
+}
+
+/// The scene with changes at nodes, of one fault each.
+fn with_changes(mut spec: Spec, changes: &[(u64, u32, Change)]) -> Spec {
+    let change = |(fault, &(at, node, what)): (u16, &(u64, u32, Change))| FaultChange {
+        time: us(at),
+        node,
+        fault,
+        what,
+    };
+    spec.faults.changes = (0..).zip(changes).map(change).collect();
+    let kind = |(_, _, what): &(u64, u32, Change)| match what {
+        Change::Stop => FaultKind::HostStop,
+        _ => FaultKind::PauseStorm,
+    };
+    spec.faults.kinds = changes.iter().map(kind).collect();
+    spec
+}
+
+#[test]
+fn a_host_that_stops_takes_in_and_sends_nothing_by_any_port() {
+    for ports in [1, 2, 4] {
+        let mut spec = sprayed(planes(&vec![100; ports]), 8_000_000);
+        spec.flows.push(flow(1, 0, 8_000_000, Time::ZERO, Pacing::LineRate));
+        // Of each flow a packet begins every 80 ns / ports, from 0 on. What has come to b by 20 us began by 17.84 us, and what has
+        // begun to leave it by then arrives.
+        let spec = with_changes(spec, &[(20, 1, Change::Stop)]);
+        let outcome = try_run(spec, Kind::Windows { threads: 1 }, Some(us(100))).unwrap();
+        let received: Vec<u64> = outcome.flows.iter().map(|flow| flow.received.get()).collect();
+        assert_eq!(received, [223, 250].map(|each| (each * ports as u64 + 1) * 1000), "{ports} ports");
+    }
+}
+
+#[test]
+fn a_storm_of_one_port_holds_back_what_comes_by_that() {
+    let build = |changes: &[(u64, u32, Change)]| {
+        let mut spec = sprayed(planes(&[100; 2]), 1_000_000);
+        let thresholds = per_port(&spec.network, |_| fixed(10_000, 8_000, 1_000_000));
+        spec.switch.pfc.as_mut().unwrap().thresholds = thresholds;
+        with_changes(spec, changes)
+    };
+    // The storm begins before anything has come, and ends long after the other port has brought all the rest.
+    let outcome = run(build(&[(0, 1, Change::Storm(1, 1 << 3)), (200, 1, Change::Calm(1))]));
+    let [by_s, by_t] = [0, 1].map(|port| outcome.port((0, port), 3).packets);
+    assert_eq!(by_s + by_t, 1000);
+    // Xoff of the switch, the packet above it, and what leaves in the round trip of its PAUSE.
+    let round = 2 * 1_000_000 / 80_000 + 2;
+    assert!((11..=11 + round).contains(&by_t), "{by_t}");
+    // RESUME takes a delay, and a delay more each packet that waits: 80 ns apart.
+    let last = us(200) + DELAY * 2 + Span::from_ps(80_000) * by_t;
+    let resume = Span::from_ps(gbps(100).serialize(Bytes::new(64)).as_ps());
+    assert!((last..=last + resume).contains(&outcome.flows[0].finish), "{} {last}", outcome.flows[0].finish);
+    // One of both ports holds all.
+    let both = [0, 1].map(|port| [(0, 1, Change::Storm(port, 1 << 3)), (200, 1, Change::Calm(port))]);
+    let mut both = both.concat();
+    both.sort_by_key(|change| change.0);
+    let outcome = try_run(build(&both), Kind::Windows { threads: 1 }, Some(us(200))).unwrap();
+    assert_eq!(outcome.flows[0].received, Bytes::ZERO);
 }

@@ -3,6 +3,7 @@ mod alike;
 mod lone;
 mod marks;
 mod nics;
+mod ports;
 mod profile;
 mod shares;
 mod strays;

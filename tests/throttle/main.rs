@@ -3,4 +3,5 @@ mod alike;
 mod crowded;
 mod gaps;
 mod lanes;
+mod ports;
 mod stopped;

@@ -271,7 +271,7 @@ fn names(spec: &Spec, traffic: Vec<String>) -> Result<Names, Error> {
     let slow = spec.endpoints.iter().zip(network.hosts()).filter(|(endpoint, _)| endpoint.is_some());
     let mut slow: Vec<u32> = slow.map(|(_, host)| *host).collect();
     // What sends PAUSE without end holds others as a slow host does.
-    for change in spec.faults.changes.iter().filter(|change| matches!(change.what, Change::Storm(_))) {
+    for change in spec.faults.changes.iter().filter(|change| matches!(change.what, Change::Storm(..))) {
         if !slow.contains(&change.node) {
             slow.push(change.node);
         }

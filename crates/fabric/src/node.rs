@@ -60,7 +60,6 @@ asked_of_hosts! {
     steps() -> Option<&'a Steps>;
     ranks() -> Option<&'a Ranks>;
     endpoint() -> Option<&'a Endpoint>;
-    throttle() -> Option<&'a Throttle>;
     reordered(slot: u32) -> Counts;
     duplicates(slot: u32) -> u32;
     start_of(slot: u32, world: &World) -> Time;
@@ -76,6 +75,14 @@ impl<'a> HostRef<'a> {
         match self {
             Self::One(host) => Box::new(host.kept()),
             Self::Several(host) => Box::new(host.kept()),
+        }
+    }
+
+    /// What holds its ports back when they use many credits.
+    pub(crate) fn throttles(self) -> Box<dyn Iterator<Item = &'a Throttle> + 'a> {
+        match self {
+            Self::One(host) => Box::new(host.throttles()),
+            Self::Several(host) => Box::new(host.throttles()),
         }
     }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 /// Sums over NICs and time, of records as they come.
 #[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct ThrottleSums {
-    /// By node: time in Congested, and time for which packets were held.
-    nics: BTreeMap<u32, (Span, Span)>,
+    /// By node and port: time in Congested, and time for which packets were held.
+    nics: BTreeMap<(u32, u16), (Span, Span)>,
     entries: u64,
     used_max: u32,
 }
@@ -35,7 +35,7 @@ impl ThrottleSums {
     /// Adds records.
     pub fn add(&mut self, records: &[ThrottleRecord]) {
         for record in records {
-            let (congested, held) = self.nics.entry(record.node).or_default();
+            let (congested, held) = self.nics.entry((record.node, record.port)).or_default();
             *congested += record.congested;
             *held += record.held;
             self.entries += u64::from(record.entries);
@@ -67,6 +67,7 @@ mod tests {
             start: Time::ZERO,
             end: Time::from_ps(100),
             node,
+            port: 0,
             used_end: 0,
             used_max: 600 + node,
             used_mean_milli: 0,

@@ -6,6 +6,7 @@ traffic entries, and the roles of the ranks, of their hosts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,17 +66,32 @@ def senders(results: Results) -> dict[str, str]:
     return {node: ", ".join(sorted(found)) for node, found in words.items()}
 
 
+def throttled(results: Results, table: str) -> pl.LazyFrame:
+    """A table of throttles with ``nic``: the host, and the port where a host has several."""
+    rows = results.table(table)
+    node = pl.col("node").cast(pl.String)
+    links = results.meta.get("network", {}).get("links", {})
+    counts = Counter([*links.get("a", ()), *links.get("b", ())])
+    several = [index for index, count in counts.items() if count > 1]
+    if "port_index" not in rows.collect_schema().names():  # written by a version whose NICs had one port
+        return rows.with_columns(nic=node)
+    by_port = pl.format("{} port {}", node, pl.col("port_index"))
+    return rows.with_columns(nic=pl.when(pl.col("node_index").is_in(several)).then(by_port).otherwise(node))
+
+
 def by_nic(results: Results) -> pl.DataFrame:
     """One row per host that sends something, and what its throttle did in the whole run; first who was held longest.
 
-    ``node``, ``sends`` (see :func:`senders`), ``congested_ps``, ``held_ps``, ``entries``, ``used_max``, ``used_mean``,
-    ``rate_bps`` (flits sent over the run), and ``congested`` and ``held`` as shares of the run.
+    Of a host with several ports one row for each whose throttle had something to do: ``nic`` names it.
+    ``nic``, ``node``, ``sends`` (see :func:`senders`), ``congested_ps``, ``held_ps``, ``entries``, ``used_max``,
+    ``used_mean``, ``rate_bps`` (flits sent over the run), and ``congested`` and ``held`` as shares of the run.
     """
     require(results)
     end = max(end_ps(results), 1)
     length = (pl.col("end_ps") - pl.col("start_ps")).cast(pl.Float64)
     sums = (
-        results.throttle.group_by(node=pl.col("node").cast(pl.String))
+        throttled(results, "throttle")
+        .group_by("nic", node=pl.col("node").cast(pl.String))
         .agg(
             pl.col("congested_ps", "held_ps", "entries", "sent_flits").sum(),
             pl.col("used_max").max(),
@@ -90,13 +106,13 @@ def by_nic(results: Results) -> pl.DataFrame:
     found = every.join(sums, on="node", how="full", coalesce=True)
     counts = pl.col("congested_ps", "held_ps", "entries", "sent_flits", "used_max", "used_mean").fill_null(0)
     return (
-        found.with_columns(counts, pl.col("sends").fill_null("nothing"))
+        found.with_columns(counts, pl.col("sends").fill_null("nothing"), pl.col("nic").fill_null(pl.col("node")))
         .with_columns(
             rate_bps=pl.col("sent_flits") * (unit_bytes(results) * 8e12) / end,
             congested=pl.col("congested_ps") / end,
             held=pl.col("held_ps") / end,
         )
-        .sort("held_ps", "congested_ps", "node", descending=[True, True, False])
+        .sort("held_ps", "congested_ps", "nic", descending=[True, True, False])
     )
 
 
@@ -148,7 +164,7 @@ def _mean(values: pl.Series) -> float:
     return float(mean) if isinstance(mean, float | int) else 0.0
 
 
-def over_time(results: Results, node: str) -> pl.DataFrame:
+def over_time(results: Results, nic: str) -> pl.DataFrame:
     """The periods of one NIC; those in which nothing happened may be missing.
 
     ``start_ps``, ``end_ps``, ``used_mean``, ``used_max``, ``congested`` and ``held`` as shares of the period,
@@ -156,7 +172,8 @@ def over_time(results: Results, node: str) -> pl.DataFrame:
     """
     length = (pl.col("end_ps") - pl.col("start_ps")).cast(pl.Float64)
     return (
-        results.throttle.filter(pl.col("node").cast(pl.String) == node)
+        throttled(results, "throttle")
+        .filter(pl.col("nic") == nic)
         .select(
             "start_ps",
             "end_ps",

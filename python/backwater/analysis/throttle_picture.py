@@ -24,7 +24,7 @@ def chosen(nics: pl.DataFrame, names: Sequence[str] = ()) -> list[str]:
 
     Raises UsageError for a host that has no throttle.
     """
-    known = nics["node"].to_list()
+    known = nics["nic"].to_list()
     for name in names:
         if name not in known:
             raise UsageError(f"--nics: there is no NIC {name!r}; there are {', '.join(known[:8])}, ...")
@@ -32,14 +32,14 @@ def chosen(nics: pl.DataFrame, names: Sequence[str] = ()) -> list[str]:
         raise UsageError(f"--nics: a picture holds {MOST} NICs at most, not {len(names)}")
     if names:
         return list(names)
-    return nics.group_by("sends", maintain_order=True).agg(pl.col("node").first())["node"].head(MOST).to_list()
+    return nics.group_by("sends", maintain_order=True).agg(pl.col("nic").first())["nic"].head(MOST).to_list()
 
 
 def draw(results: Results, file: Path, names: Sequence[str] = ()) -> Path:
     """Draw used credits c(t), the rate and the states of NICs; the ending of `file` chooses the format."""
     nics = throttle.by_nic(results)
     shown = chosen(nics, names)
-    sends = dict(nics.select("node", "sends").rows())
+    sends = dict(nics.select("nic", "sends").rows())
     title = "NICs that throttle themselves: credits, rates, states"
     with plot.picture(
         file, title, plot.wide(8.6), (4.9 + 0.24 * len(shown)) * plot.columns(4, 3) / 4, x=0.01, ha="left", fontsize=11
@@ -99,7 +99,7 @@ def _states(axes: Axes, results: Results, node: str, periods: pl.DataFrame, look
 
 def congested_spans(results: Results, node: str) -> list[tuple[int, int]]:
     """From when until when a NIC was in the congested state, of any lane, in picoseconds."""
-    changes = results.throttle_states.filter(pl.col("node").cast(pl.String) == node)
+    changes = throttle.throttled(results, "throttle_states").filter(pl.col("nic") == node)
     spans: list[tuple[int, int]] = []
     since: dict[int, int] = {}
     for time, lane, congested in (

@@ -18,7 +18,7 @@ use backwater_units::{Bytes, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
-use crate::link::ports::{NIC, Ports, Purpose};
+use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::world::{CreditSettings, World};
@@ -502,7 +502,7 @@ impl Ports {
             // Arrivals of a window are looked at together; what follows from one happens at its instant.
             DropReason::DeadNode => {
                 let argument = u32::from(class) | DISCARDED | units << UNITS;
-                self.set_timer(packet.time, NIC, Purpose::Stopped, argument);
+                self.set_timer(packet.time, port, Purpose::Stopped, argument);
             }
             // They begin anew when it is up again.
             DropReason::LinkDown => {}
@@ -511,33 +511,38 @@ impl Ports {
     }
 
     /// A packet has come to a host that has stopped, whose link discards it.
-    pub(crate) fn discard_at_link(&mut self, argument: u32, now: u64) {
+    pub(crate) fn discard_at_link(&mut self, port: u16, argument: u32, now: u64) {
         let class = argument as u8;
-        let at = self.at(NIC, class);
+        let at = self.at(port, class);
         let receiver = &mut self.owned_credits().lanes[at].receiver;
         receiver.on_arrival(argument >> UNITS);
         receiver.on_freed(argument >> UNITS);
-        self.tell_though_stopped(class, now);
+        self.tell_though_stopped(port, class, now);
     }
 
-    /// The NIC of a host that has stopped tells what is free in its buffer, as long as its link is up.
-    pub(crate) fn tell_though_stopped(&mut self, class: u8, now: u64) {
+    /// A port of a host that has stopped tells what is free in its buffer, as long as its link is up.
+    pub(crate) fn tell_though_stopped(&mut self, port: u16, class: u8, now: u64) {
         let Some(credits) = self.credits.as_deref().filter(|credits| credits.govern(class)) else { return };
-        let due = credits.settings.returned.due(credits.phase[usize::from(NIC)], Time::from_ps(now));
-        if self.faults_mut().tells_though_stopped(class) {
-            self.set_timer(due.as_ps(), NIC, Purpose::Stopped, u32::from(class));
+        let due = credits.settings.returned.due(credits.phase[usize::from(port)], Time::from_ps(now));
+        if self.faults_mut().tells_though_stopped(port, class) {
+            self.set_timer(due.as_ps(), port, Purpose::Stopped, u32::from(class));
         }
     }
 
     /// It does so now. The port is shut to all else.
-    pub(crate) fn update_though_stopped<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
-        self.egress[usize::from(NIC)].credit_due |= 1 << class;
-        while self.egress[usize::from(NIC)].owes_credit() {
-            let now = cx.now.max(self.faults_mut().free_though_stopped());
-            self.transmit_credit(NIC, &mut cx.at(now));
-            let free = self.egress[usize::from(NIC)].busy_until;
-            self.egress[usize::from(NIC)].shut();
-            self.faults_mut().updated_though_stopped(class, free);
+    pub(crate) fn update_though_stopped<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        class: u8,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.egress[usize::from(port)].credit_due |= 1 << class;
+        while self.egress[usize::from(port)].owes_credit() {
+            let now = cx.now.max(self.faults_mut().free_though_stopped(port));
+            self.transmit_credit(port, &mut cx.at(now));
+            let free = self.egress[usize::from(port)].busy_until;
+            self.egress[usize::from(port)].shut();
+            self.faults_mut().updated_though_stopped(port, class, free);
         }
     }
 

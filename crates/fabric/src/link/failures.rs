@@ -66,13 +66,12 @@ pub(crate) struct FaultState {
     watched: BTreeMap<usize, Watched>,
     /// Ports whose rate has changed, as they were before.
     nominal: BTreeMap<u16, Egress>,
-    /// Classes for which the NIC sends PAUSE without end, and the fault.
-    storm: u8,
+    /// Classes for which ports of the NIC send PAUSE without end, where there are any.
+    storms: BTreeMap<u16, u8>,
     /// It has stopped.
     stopped: bool,
-    /// Classes of which its link is to tell all the same what is free, and when its wire is.
-    stopped_tells: u8,
-    stopped_free: u64,
+    /// By port: classes of which its link is to tell all the same what is free, and when its wire is.
+    stopped_tells: BTreeMap<u16, (u8, u64)>,
     /// Ports and classes by which packets were lost that have spent credits, since the last update of the other end.
     spent: BTreeSet<(u16, u8)>,
     costs: BTreeMap<(u16, u16), Cost>,
@@ -124,20 +123,22 @@ impl FaultState {
     }
 
     /// The link of a host that has stopped has something to tell of a class; false if it was known.
-    pub(super) const fn tells_though_stopped(&mut self, class: u8) -> bool {
-        let new = self.stopped_tells & (1 << class) == 0;
-        self.stopped_tells |= 1 << class;
+    pub(super) fn tells_though_stopped(&mut self, port: u16, class: u8) -> bool {
+        let (tells, _) = self.stopped_tells.entry(port).or_default();
+        let new = *tells & (1 << class) == 0;
+        *tells |= 1 << class;
         new
     }
 
     /// It has told so, and its wire is free from then on.
-    pub(super) const fn updated_though_stopped(&mut self, class: u8, free: u64) {
-        self.stopped_tells &= !(1 << class);
-        self.stopped_free = free;
+    pub(super) fn updated_though_stopped(&mut self, port: u16, class: u8, free: u64) {
+        let (tells, wire) = self.stopped_tells.entry(port).or_default();
+        *tells &= !(1 << class);
+        *wire = free;
     }
 
-    pub(super) const fn free_though_stopped(&self) -> u64 {
-        self.stopped_free
+    pub(super) fn free_though_stopped(&self, port: u16) -> u64 {
+        self.stopped_tells.get(&port).map_or(0, |(_, free)| *free)
     }
 
     /// A packet that has spent credits was lost.
@@ -150,13 +151,17 @@ impl FaultState {
         self.spent.remove(&(port, class))
     }
 
-    /// Classes for which the NIC sends PAUSE without end.
-    pub(crate) const fn storm(&self) -> u8 {
-        self.storm
+    /// Classes for which a port of the NIC sends PAUSE without end.
+    pub(crate) fn storm(&self, port: u16) -> u8 {
+        self.storms.get(&port).copied().unwrap_or_default()
     }
 
-    pub(crate) const fn set_storm(&mut self, classes: u8) {
-        self.storm = classes;
+    pub(crate) fn set_storm(&mut self, port: u16, classes: u8) {
+        if classes == 0 {
+            self.storms.remove(&port);
+        } else {
+            self.storms.insert(port, classes);
+        }
     }
 
     /// A switch has noticed that the link of a port is down, or up.
@@ -315,9 +320,9 @@ impl Ports {
         all.map(|((port, reason), packets)| (*port, *reason, *packets))
     }
 
-    /// Whether the NIC sends PAUSE without end.
-    pub(crate) fn storms(&self) -> bool {
-        self.faults.as_ref().is_some_and(|state| state.storm != 0)
+    /// The ports by which the NIC sends PAUSE without end.
+    pub(crate) fn storms(&self) -> impl Iterator<Item = u16> {
+        self.faults.iter().flat_map(|state| state.storms.keys().copied())
     }
 
     /// What it knows of its faults.

@@ -9,7 +9,7 @@ use crate::link::overrun::RAN_OUT;
 use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
 use crate::nic::nics::Nics;
-use crate::nic::receive_queue::DRAIN;
+use crate::nic::receive_queue::drain_of;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, HoldRecord, NO_FAULT};
 use crate::spec::{Change, WatchdogAction};
@@ -34,7 +34,9 @@ impl<N: Nics> Host<N> {
                 }
                 Change::Stop => {
                     self.stop(change.fault, cx);
-                    FaultEvent::Stopped
+                    let port = (self.ports.count() == 1).then_some(NIC);
+                    self.ports.note_fault(change.fault, FaultEvent::Stopped, port, cx);
+                    continue;
                 }
                 Change::Up(port) => {
                     self.turn_to(port);
@@ -52,14 +54,16 @@ impl<N: Nics> Host<N> {
                     self.ports.set_rate(self.nic(), rate);
                     FaultEvent::Rate
                 }
-                Change::Storm(priorities) => {
-                    self.ports.faults_mut().set_storm(cx.world.classes.to_classes(priorities));
+                Change::Storm(port, priorities) => {
+                    self.turn_to(port);
+                    self.ports.faults_mut().set_storm(port, cx.world.classes.to_classes(priorities));
                     self.storm(cx);
                     FaultEvent::Storm
                 }
-                Change::Calm(_) => {
-                    let classes = self.ports.faults_mut().storm();
-                    self.ports.faults_mut().set_storm(0);
+                Change::Calm(port) => {
+                    self.turn_to(port);
+                    let classes = self.ports.faults_mut().storm(port);
+                    self.ports.faults_mut().set_storm(port, 0);
                     let released = classes & !self.paused_by_queue();
                     self.ports.egress_mut(self.nic()).owe_pfc(0, released);
                     FaultEvent::Calm
@@ -82,36 +86,42 @@ impl<N: Nics> Host<N> {
 
     /// The host takes in nothing and sends nothing from now on.
     fn stop<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
-        let paused = self.ports.faults_mut().storm() | self.paused_by_queue();
         self.ports.faults_mut().stop();
-        self.ports.faults_mut().set_storm(0);
-        self.link_down(fault, cx);
+        for port in 0..self.ports.count() {
+            self.turn_to(port);
+            let paused = self.ports.faults_mut().storm(port) | self.paused_by_queue();
+            self.ports.faults_mut().set_storm(port, 0);
+            self.link_down(fault, cx);
+            if paused != 0 && cx.world.pfc.form.pause().is_none() {
+                // It stood for PAUSEs that are renewed.
+                let ends = cx.now + quanta_span(self.ports.egress(port).rate(), QUANTA).as_ps();
+                self.ports.set_timer(ends, port, Purpose::Stopped, PAUSED | u32::from(paused));
+            }
+        }
         self.lose_received(fault, cx);
-        self.tell_though_stopped(cx);
-        if paused != 0 && cx.world.pfc.form.pause().is_none() {
-            // It stood for PAUSEs that are renewed.
-            let lasts = quanta_span(self.ports.egress(NIC).rate(), QUANTA);
-            self.ports.set_timer(cx.now + lasts.as_ps(), NIC, Purpose::Stopped, PAUSED | u32::from(paused));
+        for port in 0..self.ports.count() {
+            self.turn_to(port);
+            self.tell_though_stopped(cx);
         }
     }
 
     fn tell_though_stopped<P: Post<Packet>>(&mut self, cx: &Ctx<'_, P>) {
         for class in 0..cx.world.classes.count {
-            self.ports.tell_though_stopped(class, cx.now);
+            self.ports.tell_though_stopped(self.nic(), class, cx.now);
         }
     }
 
-    /// What the link of a host that has stopped still does.
+    /// What a link of a host that has stopped still does.
     #[cold]
     pub(super) fn stopped_link<P: Post<Packet>>(&mut self, argument: u32, cx: &mut Ctx<'_, P>) {
         if argument & DISCARDED != 0 {
-            return self.ports.discard_at_link(argument, cx.now);
+            return self.ports.discard_at_link(self.nic(), argument, cx.now);
         }
         if argument & PAUSED == 0 {
-            return self.ports.update_though_stopped(argument as u8, cx);
+            return self.ports.update_though_stopped(self.nic(), argument as u8, cx);
         }
         for class in (0..cx.world.classes.count).filter(|class| argument & (1 << class) != 0) {
-            self.ports.tell_heed(NIC, class, RAN_OUT, cx);
+            self.ports.tell_heed(self.nic(), class, RAN_OUT, cx);
         }
     }
 
@@ -153,37 +163,40 @@ impl<N: Nics> Host<N> {
         self.send_next(cx);
     }
 
-    /// The next PAUSE of a NIC that does not stop.
+    /// The next PAUSE of a port that does not stop.
     #[cold]
     pub(super) fn storm<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let classes = self.ports.faults_mut().storm();
+        let nic = self.nic();
+        let classes = self.ports.faults_mut().storm(nic);
         if classes == 0 {
             return;
         }
-        if self.ports.faults_mut().down(NIC).is_none() {
-            self.ports.egress_mut(NIC).owe_pfc(classes, 0);
+        if self.ports.faults_mut().down(nic).is_none() {
+            self.ports.egress_mut(nic).owe_pfc(classes, 0);
             self.hold_by_storm(classes, cx);
         }
-        let lasts = cx.world.pfc.form.pause().unwrap_or(quanta_span(self.ports.egress(NIC).rate(), QUANTA));
-        self.ports.set_timer(cx.now + lasts.as_ps() / 2, NIC, Purpose::Storm, 0);
+        let lasts = cx.world.pfc.form.pause().unwrap_or(quanta_span(self.ports.egress(nic).rate(), QUANTA));
+        self.ports.set_timer(cx.now + lasts.as_ps() / 2, nic, Purpose::Storm, 0);
         self.send_next(cx);
     }
+
     /// What a PAUSE without end holds back is held back by the host itself: nothing waits there for room. Recorded where blame is.
     fn hold_by_storm<P: Post<Packet>>(&mut self, classes: u8, cx: &mut Ctx<'_, P>) {
         if cx.world.last_packet.is_empty() {
             return;
         }
-        let (node, upstream) = (self.ports.node(), *self.ports.egress(NIC));
+        let nic = self.nic();
+        let (node, upstream, blocker) = (self.ports.node(), *self.ports.egress(nic), drain_of(&self.ports));
         for class in (0..cx.world.classes.count).filter(|class| classes & (1 << class) != 0) {
             let priority = cx.world.classes.priority(class);
             self.ports.records_mut().holds.push(HoldRecord {
                 time: Time::from_ps(cx.now),
                 node,
-                port: NIC,
+                port: nic,
                 held_node: upstream.peer(),
                 held_port: upstream.peer_port(),
                 priority,
-                blocker: DRAIN,
+                blocker,
                 blocker_priority: priority,
                 bytes: Bytes::ZERO,
                 queue: Bytes::ZERO,

@@ -16,7 +16,7 @@ use crate::link::bursts::Bursts;
 use crate::link::egress::Egress;
 use crate::link::ports::{NIC, Ports, Purpose};
 use crate::nic::isolation::Notified;
-use crate::nic::nics::{Nics, SeveralPorts, pacing_queue, ports_by_rule, rate_of};
+use crate::nic::nics::{Nics, SeveralPorts, pacing_queue, ports_by_rule, rate_of, throttle_among};
 use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
@@ -59,7 +59,7 @@ pub(crate) struct Host<N: Nics> {
     pub(super) notified: Notified,
     /// What its messages and its CNPs cost, if they cost anything.
     pub(super) requests: Option<Box<Requests>>,
-    /// What holds it back when it uses many credits.
+    /// What holds it back when it uses many credits; with several ports that of the first.
     pub(super) throttle: Option<Box<Throttle>>,
     /// What it has beside queue pairs.
     pub(super) transports: Transports,
@@ -269,15 +269,17 @@ impl<N: Nics> Host<N> {
         let selects = |it: &Receiver| reliable(it)?.repeat.keeps().then_some(());
         let sorts = world.spreads || receivers.iter().find_map(selects).is_some();
         let reorder = sorts.then(|| Box::new(Reorder::new(receivers.len())));
-        let throttle = Throttle::new(spec.throttle.as_ref(), host as u32, &ports, world);
+        let throttle = |port| Throttle::new(spec.throttle.as_ref(), (host as u32, port), &ports, world);
         let pacing_queue = pacing_queue(&ports, &senders, pacers.len(), world);
         let nics = N::new(|| {
             let mut of = vec![vec![NIC]; pacers.len()];
             for sender in &senders {
                 of[sender.pacer() as usize] = ports_of(sender.flow());
             }
-            SeveralPorts::of(&ports, &of, &pacing_queue)
+            let throttles = (1..ports.count()).filter_map(throttle).map(|it| *it).collect();
+            SeveralPorts::of(&ports, &of, &pacing_queue, throttles)
         });
+        let throttle = throttle(NIC);
         let mut this = Self {
             nics,
             detour: endpoint.is_some() || reorder.is_some() || responders.is_some(),
@@ -448,9 +450,9 @@ impl<N: Nics> Host<N> {
         &self.receivers
     }
 
-    /// What holds it back when it uses many credits.
-    pub(crate) fn throttle(&self) -> Option<&Throttle> {
-        self.throttle.as_deref()
+    /// What holds its ports back when they use many credits.
+    pub(crate) fn throttles(&self) -> impl Iterator<Item = &Throttle> {
+        self.throttle.as_deref().into_iter().chain(self.other_throttles())
     }
 
     pub(crate) fn ranks(&self) -> Option<&Ranks> {
@@ -487,7 +489,7 @@ impl<N: Nics> Host<N> {
     pub(crate) fn observed(&self, world: &World) -> u64 {
         self.watched.len() as u64
             + u64::from(self.endpoint.is_some() && world.endpoints)
-            + u64::from(self.throttle.is_some() && world.throttle_sums)
+            + if world.throttle_sums { self.throttles().count() as u64 } else { 0 }
             + self.transports.observed()
     }
 
@@ -498,12 +500,14 @@ impl<N: Nics> Host<N> {
         if ends {
             self.close_sums(cx);
         }
-        if let Some(throttle) = &mut self.throttle {
-            throttle.observe(&mut self.ports, cx);
-            if ends {
-                throttle.close(&mut self.ports, cx);
+        self.at_each_port(|host| {
+            if let Some(throttle) = throttle_among(&mut host.throttle, &mut host.nics) {
+                throttle.observe(&mut host.ports, cx);
+                if ends {
+                    throttle.close(&mut host.ports, cx);
+                }
             }
-        }
+        });
         if let Some(delivered) = &mut self.delivered {
             delivered.turn(&mut self.ports, cx);
             if ends {
@@ -545,7 +549,7 @@ impl<N: Nics> Host<N> {
         }
         let port = self.port_of(self.senders[pair as usize].pacer());
         let sender = &mut self.senders[pair as usize];
-        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
+        let (class, queue_pair) = (self.notified.class_of(sender, port, world), sender.pacer());
         sender.source_delay_mut().start(now, self.ports.closed_for(port, class, now));
         let ready = match sender.connection() {
             OWN_CONNECTION => Some((self.first_due(pair, now), pair)),

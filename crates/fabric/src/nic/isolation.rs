@@ -2,7 +2,8 @@
 //! names waits in a class whose gate never opens, until another one lets it go.
 //!
 //! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
-//! the round. A NIC that nobody has notified has no event and asks nothing.
+//! the round. A NIC that nobody has notified has no event and asks nothing. With several ports a CIM concerns what leaves by the one at
+//! which it came: a hot spot behind it need not be on the way from another.
 use backwater_control::isolation::{Key, KeyKind, Origin};
 use backwater_engine::Post;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -11,7 +12,7 @@ use crate::ctx::Ctx;
 use crate::link::ports::NIC;
 use crate::link::ports::Purpose;
 use crate::nic::host::Host;
-use crate::nic::nics::Nics;
+use crate::nic::nics::{Nics, queue_among};
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
 use crate::record::IsolationEvent;
@@ -29,6 +30,8 @@ pub(crate) struct Notified {
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Entry {
     key: Key,
+    /// The port by which it was notified: it concerns what leaves by that.
+    port: u16,
     root: u32,
     /// When it is forgotten, if no CIM comes before.
     until: u64,
@@ -37,39 +40,40 @@ struct Entry {
 }
 
 impl Notified {
-    /// The class in which a queue pair's packets leave now.
+    /// The class in which a queue pair's packets leave now, by that port.
     #[inline]
-    pub(crate) fn class_of(&self, sender: &Sender, world: &World) -> u8 {
-        if self.entries.is_empty() { sender.class() } else { self.class_when_notified(sender, world) }
+    pub(crate) fn class_of(&self, sender: &Sender, port: u16, world: &World) -> u8 {
+        if self.entries.is_empty() { sender.class() } else { self.class_when_notified(sender, port, world) }
     }
 
     #[cold]
-    fn class_when_notified(&self, sender: &Sender, world: &World) -> u8 {
+    fn class_when_notified(&self, sender: &Sender, port: u16, world: &World) -> u8 {
         match &world.isolation {
             Some(rules)
                 if sender.class() == rules.lanes.monitored
-                    && self.entries.iter().any(|entry| entry.concerns(sender, rules, world)) =>
+                    && self.entries.iter().any(|entry| entry.concerns(sender, port, rules, world)) =>
             {
                 rules.lanes.congested
             }
-            None if self.holds(sender, world) => world.held_class(),
+            None if self.holds(sender, port, world) => world.held_class(),
             _ => sender.class(),
         }
     }
 
-    /// Whether the flow of a queue pair is held.
-    fn holds(&self, sender: &Sender, world: &World) -> bool {
+    /// Whether the flow of a queue pair is held at that port.
+    fn holds(&self, sender: &Sender, port: u16, world: &World) -> bool {
         let key = u64::from(world.flow_key(sender.flow(), sender.dst()));
-        self.entries.iter().any(|entry| entry.key == key)
+        self.entries.iter().any(|entry| (entry.key, entry.port) == (key, port))
     }
 
     /// Keeps a key until `until`. Whether it is a new one.
-    fn keep(&mut self, key: Key, root: u32, until: u64) -> bool {
-        if let Some(known) = self.entries.iter_mut().find(|entry| entry.key == key) {
+    fn keep(&mut self, (key, port): (Key, u16), root: u32, until: u64) -> bool {
+        let is_it = |entry: &&mut Entry| (entry.key, entry.port) == (key, port);
+        if let Some(known) = self.entries.iter_mut().find(is_it) {
             known.until = until;
             return false;
         }
-        self.entries.push(Entry { key, root, until, behind: Vec::new() });
+        self.entries.push(Entry { key, port, root, until, behind: Vec::new() });
         true
     }
 
@@ -85,16 +89,17 @@ impl Notified {
 }
 
 impl Entry {
-    fn concerns(&self, sender: &Sender, rules: &Rules, world: &World) -> bool {
-        match rules.key {
+    fn concerns(&self, sender: &Sender, port: u16, rules: &Rules, world: &World) -> bool {
+        let is_key = || match rules.key {
             KeyKind::Root => self.behind[sender.dst() as usize / 64] >> (sender.dst() % 64) & 1 == 1,
             kind => world.key(kind, sender.flow(), sender.dst()) == self.key,
-        }
+        };
+        port == self.port && is_key()
     }
 }
 
 impl<N: Nics> Host<N> {
-    /// A congestion isolation message arrived.
+    /// A congestion isolation message arrived by the present port.
     #[cold]
     pub(crate) fn on_cim<P: Post<Packet>>(&mut self, cim: &Packet, cx: &mut Ctx<'_, P>) {
         let Some((rules, hold)) =
@@ -108,31 +113,32 @@ impl<N: Nics> Host<N> {
         };
         let until = cim.time + hold;
         let first = self.notified.entries.is_empty();
-        if !self.notified.keep(key, cim.seq, until) {
+        let port = self.nic();
+        if !self.notified.keep((key, port), cim.seq, until) {
             return;
         }
         if first {
             self.ports.set_timer(until, NIC, Purpose::Forget, 0);
         }
         if rules.key == KeyKind::Root {
-            let behind = behind(self.ports.node(), cim.seq, cx.world);
+            let behind = behind(self.ports.egress(port).peer(), cim.seq, cx.world);
             self.notified.entries.last_mut().expect("pushed above").behind = behind;
         }
-        self.note_notified(IsolationEvent::Allocated, (rules.key, key), cim.seq, cx);
+        self.note_notified(IsolationEvent::Allocated, (rules.key, key), port, cim.seq, cx);
         self.regroup((rules.lanes.monitored, rules.lanes.congested), cim.time, cx.world);
         self.send_next(cx);
     }
 
-    /// A flow is held, or let go. It is one queue pair at most.
+    /// A flow is held, or let go, at the present port. It is one queue pair at most.
     #[cold]
     pub(crate) fn on_hold<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let ((holds, class, _), apart) = (frame.held(), cx.world.held_class());
-        let key = u64::from(cx.world.flow_key(frame.flow, frame.dst));
+        let held = (u64::from(cx.world.flow_key(frame.flow, frame.dst)), self.nic());
         if holds {
-            self.notified.keep(key, 0, u64::MAX);
+            self.notified.keep(held, 0, u64::MAX);
             self.regroup((class, apart), cx.now, cx.world);
         } else {
-            self.notified.entries.retain(|entry| entry.key != key);
+            self.notified.entries.retain(|entry| (entry.key, entry.port) != held);
             self.regroup((apart, class), cx.now, cx.world);
         }
         self.send_next(cx);
@@ -147,7 +153,7 @@ impl<N: Nics> Host<N> {
             self.ports.set_timer(next, NIC, Purpose::Forget, 0);
         }
         for entry in &expired {
-            self.note_notified(IsolationEvent::Released, (rules.key, entry.key), entry.root, cx);
+            self.note_notified(IsolationEvent::Released, (rules.key, entry.key), entry.port, entry.root, cx);
         }
         if !expired.is_empty() {
             self.regroup((rules.lanes.congested, rules.lanes.monitored), cx.now, cx.world);
@@ -159,12 +165,13 @@ impl<N: Nics> Host<N> {
         &mut self,
         what: IsolationEvent,
         (kind, key): (KeyKind, Key),
+        port: u16,
         root: u32,
         cx: &mut Ctx<'_, P>,
     ) {
         let noted = Noted {
             what,
-            port: NIC,
+            port,
             origin: 1 << Origin::Cim as u8,
             root: Some(parts_of(root)),
             used: self.notified.entries.len() as u32,
@@ -175,16 +182,18 @@ impl<N: Nics> Host<N> {
 
     /// Moves the queue pairs that have something to send `from` a class, and belong to the other.
     fn regroup(&mut self, (from, to): (u8, u8), now: u64, world: &World) {
-        let (notified, senders) = (&self.notified, &self.senders);
-        let moved =
-            self.pacing_queue.take_if(from, |pair| notified.class_of(&senders[pair as usize], world) != from);
-        if moved.is_empty() {
-            return;
-        }
-        let closed = [from, to].map(|class| self.ports.closed_for(NIC, class, now));
-        for entry in moved {
-            self.senders[entry.pair as usize].source_delay_mut().change_gates(closed[0], closed[1]);
-            self.pacing_queue.push_entry(to, entry);
+        for port in 0..self.ports.count() {
+            let Self { notified, senders, nics, pacing_queue, .. } = self;
+            let goes = |pair| notified.class_of(&senders[pair as usize], port, world) != from;
+            let moved = queue_among(pacing_queue, nics, port).take_if(from, goes);
+            if moved.is_empty() {
+                continue;
+            }
+            let closed = [from, to].map(|class| self.ports.closed_for(port, class, now));
+            for entry in moved {
+                self.senders[entry.pair as usize].source_delay_mut().change_gates(closed[0], closed[1]);
+                queue_among(&mut self.pacing_queue, &mut self.nics, port).push_entry(to, entry);
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::ctx::Ctx;
 use crate::link::ports::{NIC, Ports};
 use crate::nic::host::Host;
 use crate::nic::pacing_queue::PacingQueue;
+use crate::nic::pft::Throttle;
 use crate::packet::Packet;
 use crate::spec::PortRule;
 use crate::switch::forwarding::ecmp::way;
@@ -71,6 +72,8 @@ pub(crate) struct SeveralPorts {
     queues: Vec<u16>,
     /// By queue pair: the port by which it sent last, or will send first.
     of: Vec<u16>,
+    /// The throttles of the ports but the first, if NICs throttle themselves.
+    throttles: Vec<Throttle>,
     /// By destination: the ports that lead there now, where faults have changed them.
     ways: BTreeMap<u32, Box<[u16]>>,
 }
@@ -90,8 +93,8 @@ impl Nics for SeveralPorts {
 }
 
 impl SeveralPorts {
-    /// `of` says by which ports each queue pair sends; `empty` is a pacing queue.
-    pub(crate) fn of(ports: &Ports, of: &[Vec<u16>], empty: &PacingQueue) -> Self {
+    /// `of` says by which ports each queue pair sends; `empty` is a pacing queue; `throttles` are those of the ports but the first.
+    pub(crate) fn of(ports: &Ports, of: &[Vec<u16>], empty: &PacingQueue, throttles: Vec<Throttle>) -> Self {
         let mut this = Self {
             current: NIC,
             first: NIC,
@@ -100,6 +103,7 @@ impl SeveralPorts {
             shared: Vec::new(),
             queues: Vec::new(),
             of: Vec::new(),
+            throttles,
             ways: BTreeMap::new(),
         };
         for of in of {
@@ -173,6 +177,29 @@ pub(crate) fn pacing_queue(ports: &Ports, senders: &[Sender], pacers: usize, wor
     PacingQueue::new(world.nic.scheduler, lines, pacers, standing)
 }
 
+/// The pacing queue of a number, of that of the first port and the others.
+pub(super) fn queue_among<'a, N: Nics>(
+    first: &'a mut PacingQueue,
+    nics: &'a mut N,
+    number: u16,
+) -> &'a mut PacingQueue {
+    match (usize::from(number).checked_sub(1), nics.several_mut()) {
+        (Some(other), Some(nics)) => &mut nics.others[other],
+        _ => first,
+    }
+}
+
+/// The throttle of the present port, of that of the first one and the others.
+pub(super) fn throttle_among<'a, N: Nics>(
+    first: &'a mut Option<Box<Throttle>>,
+    nics: &'a mut N,
+) -> Option<&'a mut Throttle> {
+    match nics.several_mut() {
+        Some(nics) if nics.current != NIC => nics.throttles.get_mut(usize::from(nics.current) - 1),
+        _ => first.as_deref_mut(),
+    }
+}
+
 impl<N: Nics> Host<N> {
     /// The port that the present event is about.
     #[inline(always)]
@@ -223,10 +250,7 @@ impl<N: Nics> Host<N> {
     }
 
     fn queue_at(&mut self, number: u16) -> &mut PacingQueue {
-        match (usize::from(number).checked_sub(1), self.nics.several_mut()) {
-            (Some(other), Some(nics)) => &mut nics.others[other],
-            _ => &mut self.pacing_queue,
-        }
+        queue_among(&mut self.pacing_queue, &mut self.nics, number)
     }
 
     /// What [`PacingQueue::next`] says of the port that the present event is about, which is free at `at`.
@@ -303,9 +327,11 @@ impl<N: Nics> Host<N> {
         let (nics, queue_pair) = (self.nics.several_mut()?, sender.pacer() as usize);
         let (from, to) = (std::mem::replace(&mut nics.of[queue_pair], nics.current), nics.current);
         if from != to {
+            self.book_throttled(now);
             let closed = [from, to].map(|port| self.ports.closed_for(port, class, now));
-            sender.source_delay_mut().change_gates(closed[0], closed[1]);
+            self.senders[pair as usize].source_delay_mut().change_gates(closed[0], closed[1]);
         }
+        let (nics, sender) = (self.nics.several_mut()?, &mut self.senders[pair as usize]);
         let rate = rate_of(nics.shared(nics.queues[queue_pair])?, &self.ports);
         nics.first = (to + 1) % nics.ports();
         sender.source_delay_mut().overlap(now);
@@ -356,13 +382,24 @@ impl<N: Nics> Host<N> {
 
     /// Whether some port will send anything if nothing happens.
     pub(crate) fn has_next(&mut self, now: u64, world: &World) -> bool {
-        let before = self.nic();
-        let has_next = (0..self.ports.count()).any(|port| {
-            self.turn_to(port);
-            self.port_has_next(now, world)
-        });
-        self.turn_to(before);
+        let mut has_next = false;
+        self.at_each_port(|host| has_next = has_next || host.port_has_next(now, world));
         has_next
+    }
+
+    /// Does it at each port.
+    pub(super) fn at_each_port(&mut self, mut what: impl FnMut(&mut Self)) {
+        let before = self.nic();
+        for port in 0..self.ports.count() {
+            self.turn_to(port);
+            what(self);
+        }
+        self.turn_to(before);
+    }
+
+    /// The throttles of the ports but the first.
+    pub(super) fn other_throttles(&self) -> &[Throttle] {
+        self.nics.several().map_or(&[], |nics| &nics.throttles)
     }
 
     /// The ports on shortest ways to a host; where none is left those of before, by which packets are lost.
@@ -433,6 +470,7 @@ impl<N: Nics> Host<N> {
     /// Links have gone down or come up, or other ports lead to some hosts: each queue pair moves to the ports by which it is to send.
     #[cold]
     pub(super) fn choose_ports(&mut self, now: u64, world: &World) {
+        self.book_throttled(now);
         let Some(before) = self.nics.several().map(|nics| nics.of.clone()) else { return };
         for slot in 0..self.senders.len() {
             let (flow, queue_pair) = (self.senders[slot].flow(), self.senders[slot].pacer() as usize);
@@ -443,8 +481,10 @@ impl<N: Nics> Host<N> {
             let to = if of.contains(&from) { from } else { of[0] };
             (nics.queues[queue_pair], nics.of[queue_pair]) = (queue, to);
             if from != to {
-                let class = self.notified.class_of(&self.senders[slot], world);
-                let closed = [from, to].map(|port| self.ports.closed_for(port, class, now));
+                let closed = [from, to].map(|port| {
+                    let class = self.notified.class_of(&self.senders[slot], port, world);
+                    self.ports.closed_for(port, class, now)
+                });
                 self.senders[slot].source_delay_mut().change_gates(closed[0], closed[1]);
             }
         }
@@ -457,7 +497,9 @@ impl<N: Nics> Host<N> {
             let mut moved = self.queue_at(from).take_if(class, |slot| to[slot as usize] != from);
             moved.sort_unstable_by_key(|entry| (entry.due, entry.pair));
             for entry in moved {
-                let queue_pair = self.senders[entry.pair as usize].pacer();
+                let sender = &self.senders[entry.pair as usize];
+                let queue_pair = sender.pacer();
+                let class = self.notified.class_of(sender, self.port_of(queue_pair), world);
                 self.queue_of(queue_pair).push(class, entry.due, entry.pair, queue_pair);
             }
         }

@@ -93,7 +93,7 @@ impl<N: Nics> Host<N> {
         self.book_throttled(now);
         let port = self.port_of(self.senders[slot as usize].pacer());
         let sender = &mut self.senders[slot as usize];
-        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
+        let (class, queue_pair) = (self.notified.class_of(sender, port, world), sender.pacer());
         let number = sender.connection();
         let connection = &mut self.connections[number as usize];
         if connection.is_idle() {

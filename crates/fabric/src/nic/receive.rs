@@ -170,7 +170,8 @@ impl<N: Nics> Host<N> {
             let telemetry = telemetry.as_ref().map_or(&[][..], |written| written.bytes());
             let pacer = &mut self.pacers[queue_pair as usize];
             if let Some(due) = window.acknowledged(ack, telemetry, kind, pacer, cx.world) {
-                let class = self.notified.class_of(&self.senders[slot as usize], cx.world);
+                let port = self.port_of(queue_pair);
+                let class = self.notified.class_of(&self.senders[slot as usize], port, cx.world);
                 self.queue_of(queue_pair).push(class, due, slot, queue_pair);
                 self.send_next(&mut cx.at(ack.time));
             }

@@ -372,7 +372,8 @@ impl<N: Nics> Host<N> {
             return false;
         }
         let sender = &self.senders[lead as usize];
-        let (class, queue_pair) = (self.notified.class_of(sender, world), sender.pacer());
+        let (port, queue_pair) = (self.port_of(sender.pacer()), sender.pacer());
+        let class = self.notified.class_of(sender, port, world);
         if let Some(slot) = before {
             self.queue_of(queue_pair).take_if(class, |pair| pair == slot);
         }

@@ -24,7 +24,7 @@ use crate::app::steps::Happened;
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
 use crate::nic::host::Host;
-use crate::nic::nics::Nics;
+use crate::nic::nics::{Nics, throttle_among};
 use crate::nic::reorder::put_number;
 use crate::packet::{Kind, Packet};
 use crate::transport::roce::queue_pair::After;
@@ -237,7 +237,7 @@ impl<N: Nics> Host<N> {
 
     /// An update of a class has arrived.
     pub(crate) fn credits_came<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
-        if let Some(throttle) = &mut self.throttle {
+        if let Some(throttle) = throttle_among(&mut self.throttle, &mut self.nics) {
             // There is less in use: it may let something go, whatever the gate does.
             throttle.on_credits(class, &mut self.ports, cx);
             self.reopen(class, cx);

@@ -2,7 +2,7 @@
 use backwater_units::{Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// The throttle of one NIC in one sampling period. Periods in which it had nothing to do are left out.
+/// The throttle of one port of a NIC in one sampling period. Periods in which it had nothing to do are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ThrottleRecord {
     /// When the period began.
@@ -11,6 +11,8 @@ pub struct ThrottleRecord {
     pub end: Time,
     /// Node index of the host.
     pub node: u32,
+    /// Its port.
+    pub port: u16,
     /// Credits in use (c, of all virtual lanes together) at its end.
     pub used_end: u32,
     /// The most of them in it.
@@ -34,6 +36,8 @@ pub struct ThrottleStateRecord {
     pub time: Time,
     /// Node index of the host.
     pub node: u32,
+    /// Its port.
+    pub port: u16,
     /// The priority whose virtual lane it is; 0 for the throttle of a whole port.
     pub lane: u8,
     /// Whether it is Congested now, or Normal.

@@ -5,7 +5,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::ranks::{Ranks, waiting};
 use crate::check::deadlock::{self, Circle};
-use crate::link::ports::{NIC, Ports};
+use crate::link::ports::Ports;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::{Endpoint, stuck};
 use crate::node::HostRef;
@@ -84,7 +84,7 @@ impl Simulation {
 
     /// The throttles of hosts, with their hosts.
     fn throttles(&self) -> impl Iterator<Item = (HostRef<'_>, &Throttle)> {
-        self.hosts().filter_map(|host| Some((host, host.throttle()?)))
+        self.hosts().flat_map(|host| host.throttles().map(move |throttle| (host, throttle)))
     }
 
     /// When nothing moves any more, NICs that wait for credits to throttle themselves less wait for ever.
@@ -92,7 +92,9 @@ impl Simulation {
         let stopped = self.throttles().filter_map(|(host, throttle)| {
             let (used, capacity) = throttle.stopped()?;
             let node = host.ports().node();
-            Some((node, format!("{} ({used} of {capacity} credits in use)", self.network.name(node))))
+            let (name, ports) = (self.network.name(node), host.ports().count());
+            let by = if ports > 1 { format!("port {}: ", throttle.port()) } else { String::new() };
+            Some((node, format!("{name} ({by}{used} of {capacity} credits in use)")))
         });
         let hosts = self.told(stopped);
         if hosts.is_empty() {
@@ -254,17 +256,20 @@ impl Simulation {
         deadlock::find(&self.engine, &self.network, &self.world, before)
     }
 
-    /// Hosts whose NIC sends PAUSE without end, each with the node and the port that it holds.
+    /// Hosts whose NIC sends PAUSE without end, by each port, with the node and the port that it holds.
     fn storming(&self) -> Vec<(u32, (u32, u16))> {
         let nodes = self.engine.nodes();
-        let storming = nodes.iter().map(|node| node.ports()).filter(|ports| ports.storms());
-        let held = |ports: &Ports| (ports.egress(NIC).peer(), ports.egress(NIC).peer_port());
-        self.gather(storming.map(|ports| (ports.node(), held(ports))).collect(), |(host, _)| *host)
+        let held = |ports: &Ports, port| (ports.egress(port).peer(), ports.egress(port).peer_port());
+        let of =
+            |ports: &Ports| ports.storms().map(|port| (ports.node(), held(ports, port))).collect::<Vec<_>>();
+        self.gather(nodes.iter().flat_map(|node| of(node.ports())).collect(), |(host, _)| *host)
     }
 
     /// Hosts whose NIC sends PAUSE without end.
     fn storms(&self) -> Vec<String> {
-        self.storming().into_iter().map(|(host, _)| self.network.name(host).to_owned()).collect()
+        let mut hosts: Vec<u32> = self.storming().into_iter().map(|(host, _)| host).collect();
+        hosts.dedup();
+        hosts.into_iter().map(|host| self.network.name(host).to_owned()).collect()
     }
 
     /// Hosts whose NIC sends PAUSE without end, each with the port that it holds closed with packets behind it, in words.

@@ -86,11 +86,11 @@ pub enum Change {
         /// The one after the last.
         until: u32,
     },
-    /// The NIC sends PAUSE for these priorities (a bit each) again and again.
-    Storm(u8),
+    /// A port of the NIC sends PAUSE for these priorities (a bit each) again and again.
+    Storm(u16, u8),
     /// It sends RESUME for them, and no PAUSE any more.
-    Calm(u8),
-    /// The host takes in nothing, and sends nothing.
+    Calm(u16),
+    /// The host takes in nothing, and sends nothing, by whatever port.
     Stop,
 }
 

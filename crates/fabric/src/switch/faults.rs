@@ -46,7 +46,7 @@ impl Switch {
                     self.install();
                     (FaultEvent::Rerouted, None)
                 }
-                Change::Storm(_) | Change::Calm(_) | Change::Stop => unreachable!("a switch is no host"),
+                Change::Storm(..) | Change::Calm(_) | Change::Stop => unreachable!("a switch is no host"),
             };
             self.chassis.ports.note_fault(change.fault, event, port, cx);
         }

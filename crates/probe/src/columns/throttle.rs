@@ -1,5 +1,5 @@
 //! Tables of NICs that throttle themselves: sums by period, and changes of state.
-use super::common::{node, node_index, period_end, period_start, time_ps};
+use super::common::{node, node_index, period_end, period_start, port_index, time_ps};
 use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
 use backwater_fabric::record::{ThrottleRecord, ThrottleStateRecord};
@@ -7,13 +7,14 @@ use backwater_units::Time;
 
 impl Table for ThrottleRecord {
     const ID: TableId = TableId::Throttle;
-    const DOC: &'static str = "One row per NIC that throttles itself and sampling period (probe.sample) in which it had something \
+    const DOC: &'static str = "One row per port of a NIC that throttles itself and sampling period (probe.sample) in which it had something \
                                to do: what its throttle did.";
     const COLUMNS: &'static [Column<Self>] = &[
         period_start(|r| r.start.as_ps()),
         period_end(|r| r.end.as_ps()),
         node(|r| r.node),
         node_index(|r| r.node),
+        port_index(|r| r.port),
         column(
             "used_end",
             "count",
@@ -54,11 +55,12 @@ impl Table for ThrottleRecord {
 
 impl Table for ThrottleStateRecord {
     const ID: TableId = TableId::ThrottleStates;
-    const DOC: &'static str = "One row per change of the state of a NIC's throttle.";
+    const DOC: &'static str = "One row per change of the state of a throttle: each port of a NIC has one.";
     const COLUMNS: &'static [Column<Self>] = &[
         time_ps("When it changed.", |r| r.time.as_ps()),
         node(|r| r.node),
         node_index(|r| r.node),
+        port_index(|r| r.port),
         column(
             "lane",
             "index",

@@ -12,6 +12,7 @@ fn the_mean_of_used_credits_is_told_in_credits() {
         start: Time::ZERO,
         end: Time::from_ps(1000),
         node: 0,
+        port: 0,
         used_end: 590,
         used_max: 700,
         used_mean_milli: 592_500,
@@ -35,6 +36,7 @@ fn a_change_of_state_says_which_state_it_is_from_then_on() {
     let change = |time, congested| ThrottleStateRecord {
         time: Time::from_ps(time),
         node: 1,
+        port: 0,
         lane: 0,
         congested,
         used: 593,

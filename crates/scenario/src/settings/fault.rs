@@ -137,6 +137,9 @@ pub enum Fault {
     PauseStorm {
         /// The host.
         host: String,
+        /// The one of its ports that sends it, from 0 in the order of its links. Default all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
         /// The priorities that it pauses. Default all lossless ones.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(inner(range(max = 7)), length(min = 1))]
@@ -149,7 +152,7 @@ pub enum Fault {
         #[schemars(extend("x-maximum" = "18014s"))]
         until: Option<Quantity<Span>>,
     },
-    /// A host stops: it takes in nothing and sends nothing. Its link stays up, so nobody notices.
+    /// A host stops: it takes in nothing and sends nothing. Its links stay up, so nobody notices.
     HostStop {
         /// Its name.
         host: String,

@@ -5,7 +5,7 @@ use backwater_codes::Code;
 use backwater_control::flow_control::Watchdog;
 use backwater_fabric::record::{FaultKind, NO_FAULT};
 use backwater_fabric::{FaultSpec, LossShare, LossSpec, WatchdogAction};
-use backwater_topology::{Network, Routes};
+use backwater_topology::{Network, Port, Routes};
 use backwater_units::{Span, Time};
 
 use self::timetable::{Down, Timetable};
@@ -207,8 +207,9 @@ impl Made {
                     self.losses.push(LossSpec { source, destination, ..loss });
                 }
             }
-            Fault::PauseStorm { host, priorities, at, until } => {
+            Fault::PauseStorm { host, port, priorities, at, until } => {
                 let host = context.host(network, &below(&place, "host"), host);
+                let ports = host.map(|host| ports_of(context, network, &below(&place, "port"), host, *port));
                 let span = span(context, &place, *at, *until);
                 let lossless = &context.settings.switch.pfc.priorities;
                 let wanted = priorities.as_ref().unwrap_or(lossless);
@@ -220,7 +221,8 @@ impl Made {
                     context.report(&below(&place, "priorities"), message, "not a lossless priority", help);
                 }
                 let set = wanted.iter().fold(0, |set, priority| set | 1 << priority);
-                self.timetable.storms.extend(host.map(|host| (host, set, span, number)));
+                let storm = |port| (port, set, span, number);
+                self.timetable.storms.extend(ports.into_iter().flatten().map(storm));
             }
             Fault::HostStop { host, at } => {
                 let host = context.host(network, &below(&place, "host"), host);
@@ -239,6 +241,33 @@ fn loss(
     share: LossShare,
 ) -> LossSpec {
     LossSpec { fault, node, port, from, until, share, source: None, destination: None }
+}
+
+/// The port of a host that is named, or all, each with the host.
+fn ports_of(
+    context: &mut Context<'_>,
+    network: &Network,
+    place: &[Step],
+    host: u32,
+    port: Option<u16>,
+) -> Vec<(u32, u16)> {
+    let count = network.nics(host).len() as u16;
+    if let Some(port) = port.filter(|port| *port >= count) {
+        report_port(context, network, place, network.hosts()[host as usize], port.into());
+        return Vec::new();
+    }
+    port.map_or(0..count, |port| port..port + 1).map(|port| (host, port)).collect()
+}
+
+/// Reports that a node does not have this port.
+fn report_port(context: &mut Context<'_>, network: &Network, place: &[Step], node: u32, port: u64) {
+    let (name, ports) = (network.name(node), network.ports(node));
+    let last = ports.len().saturating_sub(1);
+    let message = format!("{name} has no port {port}");
+    let to = |(number, port): (usize, &Port)| format!("{number} (to {})", network.name(port.peer));
+    let some: Vec<String> = ports.iter().enumerate().take(8).map(to).collect();
+    let help = format!("ports are counted from 0 in the order of the links: {}", some.join(", "));
+    context.report(place, message, format!("allowed: 0 to {last}"), help);
 }
 
 /// Both directions of a link: who sends, who takes in, and by which port.

@@ -1,6 +1,6 @@
 //! What hosts with several ports cannot have: what is made for the one port of a NIC.
 use backwater_codes::Code;
-use backwater_fabric::{Change, Queueing, Spec};
+use backwater_fabric::{Queueing, Spec};
 
 use super::Context;
 use crate::document::{Step, at};
@@ -52,18 +52,19 @@ pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
         let message = format!("{what}, and host {name} has {ports} links: this is for hosts with 1");
         context.report(&place, message, "hosts with one link", help);
     };
-    if spec.throttle.is_some() {
-        let help = "remove this line, or give each NIC of a server a host of its own";
-        refuse(at!["host", "throttle", "kind"].to_vec(), "a NIC is throttled", first, help);
-    }
     let slow = (0..).zip(&spec.endpoints).find(|(host, endpoint)| endpoint.is_some() && has_several(*host));
     if let Some((host, _)) = slow {
         let help = "let other hosts be slow (host.of), or give each NIC of a server a host of its own";
         refuse(at!["host", "drain"].to_vec(), "a slow host drains its receive queue", host, help);
     }
-    if spec.switch.isolation.is_some() || matches!(spec.switch.queueing, Queueing::Bfc(_)) {
+    if matches!(spec.switch.queueing, Queueing::Bfc(_)) {
         let help = "remove this line, or give each NIC of a server a host of its own";
-        refuse(at!["switch", "isolation", "kind"].to_vec(), "NICs take part in the isolation", first, help);
+        refuse(
+            at!["switch", "isolation", "kind"].to_vec(),
+            "NICs hold the flows that switches name",
+            first,
+            help,
+        );
     }
     let is_put = |group: u16| spec.put_of.get(usize::from(group)).copied().flatten().is_some();
     let put = spec.flows.iter().filter(|flow| is_put(flow.group));
@@ -71,18 +72,5 @@ pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
     if let Some((group, host)) = put.into_iter().find(|(_, host)| has_several(*host)) {
         let help = "choose transport = \"roce\", or give each NIC of a server a host of its own";
         refuse(at!["traffic", usize::from(group)].to_vec(), "these are PUTs", host, help);
-    }
-    let stops = spec.faults.changes.iter().find_map(|change| {
-        let host = network.host_index(change.node).filter(|host| has_several(*host))?;
-        matches!(change.what, Change::Stop | Change::Storm(_)).then_some((change.fault, host))
-    });
-    if let Some((fault, host)) = stops {
-        let help = "take its links down one by one (kind = \"link-down\")";
-        refuse(
-            at!["fault", usize::from(fault)].to_vec(),
-            "a host stops, or sends PAUSE without end",
-            host,
-            help,
-        );
     }
 }

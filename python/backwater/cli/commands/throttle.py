@@ -114,5 +114,5 @@ def _of_nics(nics: pl.DataFrame, top: int) -> Table:
         for name in ("congested", "held"):
             times += [quantities.time(row[f"{name}_ps"]), _percent(row[name])]
         counts = (quantities.count(row[name]) for name in ("entries", "used_mean", "used_max"))
-        made.add_row(escape(row["node"]), escape(row["sends"]), *times, *counts, quantities.rate(row["rate_bps"]))
+        made.add_row(escape(row["nic"]), escape(row["sends"]), *times, *counts, quantities.rate(row["rate_bps"]))
     return made

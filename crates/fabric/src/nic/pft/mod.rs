@@ -1,4 +1,4 @@
-//! The throttle of a NIC: what PFT needs to know of a port and its virtual lanes, and what it says about them.
+//! The throttle of a NIC, one for each of its ports: what PFT needs to know of a port and its virtual lanes, and what it says about them.
 //!
 //! ```text
 //!   credit update ──▶ c ──▶ Pft ──▶ when the gate opens ──▶ what is held, the port's next wake   (nic.rs)
@@ -21,7 +21,6 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::gates::Opens;
-use crate::link::ports::NIC;
 use crate::link::ports::Ports;
 use crate::packet::Packet;
 use crate::record::ThrottleStateRecord;
@@ -29,13 +28,13 @@ use crate::spec::ThrottleSpec;
 use crate::world::World;
 use sums::Sums;
 
-/// Purpose of the random stream of the gaps of RI; entity: host.
+/// Purpose of the random stream of the gaps of RI; entity: host, and port from bit 32 on.
 const GAPS: u64 = 0x9f71;
 
 /// No time.
 const NEVER: u64 = u64::MAX;
 
-/// The throttle of one NIC.
+/// The throttle of one port of a NIC.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Throttle {
     config: PftConfig,
@@ -50,12 +49,13 @@ pub(crate) struct Throttle {
     stopped: u8,
     sums: Option<Box<Sums>>,
     states: bool,
+    port: u16,
 }
 
 impl Throttle {
     pub(crate) fn new(
         spec: Option<&ThrottleSpec>,
-        host: u32,
+        (host, port): (u32, u16),
         ports: &Ports,
         world: &World,
     ) -> Option<Box<Self>> {
@@ -68,12 +68,13 @@ impl Throttle {
         Some(Box::new(Self {
             config: PftConfig { capacity, ..spec.config },
             machines: vec![Pft::new(); machines],
-            random: stream(world.seed, GAPS, u64::from(host)),
+            random: stream(world.seed, GAPS, u64::from(port) << 32 | u64::from(host)),
             held_from: [NEVER; 8],
             opens: NEVER,
             stopped: 0,
             sums: world.throttle_sums.then(|| Box::new(Sums::new(world.sample))),
             states: world.throttle_states,
+            port,
         }))
     }
 
@@ -107,7 +108,8 @@ impl Throttle {
     pub(crate) fn on_credits<P: Post<Packet>>(&mut self, class: u8, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         self.observe(ports, cx);
         let machine = self.machine(class);
-        let used = if self.machines.len() == 1 { ports.used_by_port(NIC) } else { ports.used(NIC, class) };
+        let port = self.port;
+        let used = if self.machines.len() == 1 { ports.used_by_port(port) } else { ports.used(port, class) };
         let now = Time::from_ps(cx.now);
         self.change(machine, ports, |machine, config, _| machine.on_credits(config, now, used), cx);
     }
@@ -167,7 +169,7 @@ impl Throttle {
             self.changed(first, ports, &mut cx.at(transition.time.as_ps()));
         }
         if let Some(sums) = &mut self.sums {
-            sums.pass(ports, cx);
+            sums.pass(self.port, ports, cx);
         }
     }
 
@@ -175,7 +177,7 @@ impl Throttle {
     fn changed<P: Post<Packet>>(&mut self, number: usize, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         let (congested, used) = (self.machines[number].congested(), self.machines[number].used());
         if let Some(sums) = &mut self.sums {
-            sums.pass(ports, cx);
+            sums.pass(self.port, ports, cx);
             sums.state(self.machines.iter().any(Pft::congested), congested);
         }
         if self.states {
@@ -184,6 +186,7 @@ impl Throttle {
             ports.records_mut().throttle_states.push(ThrottleStateRecord {
                 time,
                 node,
+                port: self.port,
                 lane,
                 congested,
                 used,
@@ -195,8 +198,13 @@ impl Throttle {
     /// The run ends `now`.
     pub(crate) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         if let Some(sums) = &mut self.sums {
-            sums.close(ports, cx);
+            sums.close(self.port, ports, cx);
         }
+    }
+
+    /// The port whose it is.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Whether something is held that time alone will let go.

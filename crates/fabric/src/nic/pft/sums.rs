@@ -73,10 +73,10 @@ impl Sums {
     }
 
     /// Adds up to `now`, which may be in a later period.
-    pub(super) fn pass<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+    pub(super) fn pass<P: Post<Packet>>(&mut self, port: u16, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         while cx.now >= self.end {
             let (end, period) = (self.end, self.period);
-            self.close(ports, &mut cx.at(end));
+            self.close(port, ports, &mut cx.at(end));
             let goes_on = self.used > 0 || self.is_congested || self.held_from < cx.now;
             self.start = if goes_on { end } else { cx.now - cx.now % period };
             self.end = self.start.saturating_add(period);
@@ -97,7 +97,7 @@ impl Sums {
 
     /// Records what the open period has had up to its end at `now`, and forgets it.
     #[cold]
-    pub(super) fn close<P: Post<Packet>>(&mut self, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
+    pub(super) fn close<P: Post<Packet>>(&mut self, port: u16, ports: &mut Ports, cx: &mut Ctx<'_, P>) {
         self.add(cx.now);
         let silent = self.most == 0 && self.flits == 0 && self.congested == 0 && self.held == 0;
         if cx.now > self.start && !silent {
@@ -106,6 +106,7 @@ impl Sums {
                 start: Time::from_ps(self.start),
                 end: Time::from_ps(cx.now),
                 node: ports.node(),
+                port,
                 used_end: self.used,
                 used_max: self.most,
                 used_mean_milli: (self.area * 1000 / length) as u64,

@@ -17,7 +17,7 @@ pub(crate) mod stuck;
 mod sums;
 mod truth;
 
-pub(crate) use self::truth::DRAIN;
+pub(crate) use self::truth::drain_of;
 
 use backwater_control::flow_control::Threshold;
 use backwater_units::Bytes;

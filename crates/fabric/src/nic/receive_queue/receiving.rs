@@ -274,9 +274,8 @@ impl<N: Nics> Host<N> {
         }
         let endpoint = slow(&mut self.endpoint);
         self.ports.announce(&mut endpoint.memory, NIC, class, decision, cx.now, cx.world);
-        if self.ports.storms() {
-            // Who sends PAUSE without end sends no RESUME.
-            let storm = self.ports.faults_mut().storm();
+        // Who sends PAUSE without end sends no RESUME.
+        if let Some(storm) = self.ports.faults().map(|faults| faults.storm(NIC)).filter(|storm| *storm != 0) {
             self.ports.egress_mut(NIC).owe_pfc(storm & (1 << class), 0);
         }
         if let Some(sums) = &mut endpoint.sums {

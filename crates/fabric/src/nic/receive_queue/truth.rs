@@ -1,4 +1,4 @@
-//! The ground truth at a slow host. Its drain is one more egress port of the host, [`DRAIN`], that no gate can close: what its
+//! The ground truth at a slow host. Its drain is one more egress port of the host, [`drain_of`], that no gate can close: what its
 //! PAUSEs, or its lack of credits, hold back is held back by the drain, and chains of holds end there.
 use backwater_engine::Post;
 use backwater_units::{Bytes, Time};
@@ -6,7 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::Endpoint;
 use crate::ctx::Ctx;
-use crate::link::ports::NIC;
+use crate::link::ports::{NIC, Ports};
 use crate::nic::host::Host;
 use crate::nic::nics::Nics;
 use crate::observe::ground_truth::{Crowd, Left, followed};
@@ -14,8 +14,10 @@ use crate::packet::Packet;
 use crate::record::{HoldRecord, WaitRecord};
 use crate::world::World;
 
-/// The drain as an egress port; a host has one port.
-pub(crate) const DRAIN: u16 = NIC + 1;
+/// The drain as an egress port: the one after those that a host has.
+pub(crate) fn drain_of(ports: &Ports) -> u16 {
+    ports.count()
+}
 
 /// What a slow host keeps to record the ground truth: by class, the flows that are drained while more than K stays.
 #[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
@@ -24,10 +26,10 @@ pub(crate) struct Truth {
 }
 
 impl Endpoint {
-    fn left(&self, node: u32, class: u8, world: &World) -> Left {
+    fn left(&self, ports: &Ports, class: u8, world: &World) -> Left {
         Left {
-            node,
-            port: DRAIN,
+            node: ports.node(),
+            port: drain_of(ports),
             priority: world.classes.priority(class),
             queue: self.waiting(class),
             threshold: self.long(class),
@@ -59,7 +61,7 @@ impl<N: Nics> Host<N> {
     fn record_holds<P: Post<Packet>>(&mut self, class: u8, blockers: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
         let closed = endpoint.is_still(cx.now);
-        let upstream = *self.ports.egress(NIC);
+        let (upstream, drain) = (*self.ports.egress(NIC), drain_of(&self.ports));
         for blocker in (0..cx.world.classes.count).filter(|blocker| blockers & (1 << blocker) != 0) {
             let bytes = Bytes::new(endpoint.waiting(blocker));
             if bytes > Bytes::ZERO {
@@ -70,7 +72,7 @@ impl<N: Nics> Host<N> {
                     held_node: upstream.peer(),
                     held_port: upstream.peer_port(),
                     priority: cx.world.classes.priority(class),
-                    blocker: DRAIN,
+                    blocker: drain,
                     blocker_priority: cx.world.classes.priority(blocker),
                     bytes,
                     queue: bytes,
@@ -85,7 +87,7 @@ impl<N: Nics> Host<N> {
     /// A packet, which came at its time, has been drained.
     pub(super) fn note_drained<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
-        let left = endpoint.left(self.ports.node(), packet.class, cx.world);
+        let left = endpoint.left(&self.ports, packet.class, cx.world);
         let Some(truth) = &mut endpoint.truth else { return };
         let crowd = &mut truth.crowds[usize::from(packet.class)];
         let made = crowd.leaves(packet, packet.code, left, cx.now, &mut self.ports.records_mut().crowds);
@@ -97,7 +99,7 @@ impl<N: Nics> Host<N> {
                 start: Time::from_ps(packet.time),
                 end: Time::from_ps(cx.now),
                 node: self.ports.node(),
-                port: DRAIN,
+                port: drain_of(&self.ports),
                 priority: left.priority,
                 flow: packet.flow,
                 seq: cx.world.number(packet),
@@ -112,7 +114,7 @@ impl<N: Nics> Host<N> {
     pub(crate) fn close_crowds(&mut self, now: u64, world: &World) {
         let Some(endpoint) = &mut self.endpoint else { return };
         for class in 0..world.classes.count {
-            let left = endpoint.left(self.ports.node(), class, world);
+            let left = endpoint.left(&self.ports, class, world);
             if let Some(truth) = &mut endpoint.truth {
                 truth.crowds[usize::from(class)].disperse(left, now, &mut self.ports.records_mut().crowds);
             }

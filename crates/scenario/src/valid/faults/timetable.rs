@@ -39,8 +39,8 @@ type During = (Time, Time);
 pub(super) struct Timetable {
     pub(super) downs: Vec<Down>,
     pub(super) slow: Vec<(u32, Rate, During, u16)>,
-    /// Host index, priorities.
-    pub(super) storms: Vec<(u32, u8, During, u16)>,
+    /// Host index and port, priorities.
+    pub(super) storms: Vec<((u32, u16), u8, During, u16)>,
     /// Host index.
     pub(super) stops: Vec<(u32, Time, u16)>,
 }
@@ -72,8 +72,11 @@ impl Timetable {
             slow,
         );
         let host = |host: u32| network.name(network.hosts()[host as usize]).to_owned();
-        let storms = self.storms.iter().map(|(host, _, during, fault)| (*host, *during, *fault));
-        twice(context, storms.collect(), |of| format!("host {} sends PAUSE without end", host(of)));
+        let storms = self.storms.iter().map(|(port, _, during, fault)| (*port, *during, *fault));
+        twice(context, storms.collect(), |(of, port)| {
+            let by = if network.nics(of).len() > 1 { format!(" by port {port}") } else { String::new() };
+            format!("host {} sends PAUSE without end{by}", host(of))
+        });
         let stops = self.stops.iter().map(|(host, at, fault)| (*host, (*at, Time::MAX), *fault));
         twice(context, stops.collect(), |of| format!("host {} has stopped", host(of)));
         context.problems.len() == before
@@ -107,12 +110,12 @@ impl Timetable {
                 }
             }
         }
-        for (host, priorities, (from, until), fault) in &self.storms {
+        for ((host, port), priorities, (from, until), fault) in &self.storms {
             let node = network.hosts()[*host as usize];
             let change = |time, what| FaultChange { time, node, fault: *fault, what };
-            changes.push(change(*from, Change::Storm(*priorities)));
+            changes.push(change(*from, Change::Storm(*port, *priorities)));
             if *until < Time::MAX {
-                changes.push(change(*until, Change::Calm(*priorities)));
+                changes.push(change(*until, Change::Calm(*port)));
             }
         }
         for (host, time, fault) in &self.stops {
@@ -181,7 +184,11 @@ fn at(time: Time) -> Quantity<Span> {
 }
 
 /// Reports the first two of a thing that overlap.
-fn twice(context: &mut Context<'_>, mut all: Vec<(u32, During, u16)>, what: impl Fn(u32) -> String) {
+fn twice<T: Copy + Ord>(
+    context: &mut Context<'_>,
+    mut all: Vec<(T, During, u16)>,
+    what: impl Fn(T) -> String,
+) {
     all.sort_unstable();
     for pair in all.windows(2) {
         let [(one, (_, until), first), (other, (from, end), second)] = pair else { continue };

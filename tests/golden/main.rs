@@ -13,6 +13,7 @@ mod nics;
 mod one_link;
 mod padded;
 mod pause;
+mod pcn;
 mod repeats;
 mod steps;
 mod supplied;

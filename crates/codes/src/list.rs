@@ -240,7 +240,7 @@ NobodyListens: Caveat "nobody-listens" {
 }
 NoMarks: Caveat "no-marks" {
     short: "A controller that is guided by marks gets none, as no detector marks.",
-    means: "DCTCP's window then only grows, until flow control holds the host back.",
+    means: "DCTCP's window then only grows, and PCN's rate, until flow control holds the host back.",
     todo: "Set switch.detector.kind = \"red\", with kmin and kmax.",
 }
 TcdWithoutOff: Caveat "tcd-without-off" {

@@ -30,6 +30,8 @@ enum What {
     Advance,
     Sent(u32),
     Cnp(CodePoint),
+    /// A CNP with a rate in kbit/s.
+    Advice(CodePoint, u32),
     Ack(CodePoint),
     Completion(Span, CodePoint),
     /// Bytes that an ACK is the first to acknowledge, the queue that its packet met, its round trip, its echo.
@@ -43,6 +45,7 @@ fn flow_event() -> impl Strategy<Value = FlowEvent> {
         2 => Just(What::Advance),
         3 => prop_oneof![64..2_000_u32, any::<u32>()].prop_map(What::Sent),
         2 => code().prop_map(What::Cnp),
+        2 => (code(), 1..=u32::MAX).prop_map(|(code, kbps)| What::Advice(code, kbps)),
         2 => code().prop_map(What::Ack),
         4 => (rtt(), code()).prop_map(|(rtt, echo)| What::Completion(rtt, echo)),
         4 => (0..100_000_u64, 0..1_000_000_u64, rtt(), code())
@@ -164,6 +167,9 @@ fn apply(flow: &mut Reaction, config: &ReactionConfig, FlowEvent(after, what): F
         What::Advance => flow.advance(config, now),
         What::Sent(bytes) => flow.on_sent(config, now, &Load::of(bytes)),
         What::Cnp(code) => flow.on_cnp(config, now, code),
+        What::Advice(code, kbps) => {
+            flow.on_advice(config, now, code, Rate::from_bps(u64::from(kbps) * 1_000))
+        }
         What::Ack(code) => flow.on_echo(config, now, code),
         What::Completion(rtt, echo) => flow.on_completion(config, now, rtt, echo),
         What::Feedback(newly, queue, rtt, echo) => {
@@ -348,7 +354,7 @@ proptest! {
                 pending = CodePoint::Capable;
             }
             pending = if code.is_marked() { pending.max(code) } else { pending };
-            match np.on_packet(&config, now, code) {
+            match np.on_packet(&config, now, code, 1_000) {
                 Action::Nothing => prop_assert!(timer.is_some() || !code.is_marked()),
                 Action::Arm(at) => {
                     prop_assert!(timer.is_none() && at > now && at <= now + config.interval);

@@ -21,6 +21,7 @@ mod models;
 mod np_ecn_by_hand;
 mod np_fraction;
 mod pause_bands;
+mod pcn_by_hand;
 mod pft_cycle_by_cycle;
 mod pft_rates;
 mod pft_refusals;

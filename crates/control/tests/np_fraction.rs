@@ -14,7 +14,7 @@ fn us(us: u64) -> Time {
 /// A flow whose first packet came unmarked at time 0.
 fn flow(config: &NotifyConfig) -> Notify {
     let mut np = Notify::default();
-    assert_eq!(np.on_packet(config, us(0), Capable), Action::Nothing);
+    assert_eq!(np.on_packet(config, us(0), Capable, 1_000), Action::Nothing);
     np
 }
 
@@ -23,7 +23,7 @@ fn packets(np: &mut Notify, config: &NotifyConfig, start: u64, codes: &[(usize, 
     let codes = codes.iter().flat_map(|&(count, code)| std::iter::repeat_n(code, count));
     (start..)
         .zip(codes)
-        .filter_map(|(at, code)| match np.on_packet(config, us(at), code) {
+        .filter_map(|(at, code)| match np.on_packet(config, us(at), code, 1_000) {
             Action::Nothing => None,
             Action::Arm(at) => Some(at),
             Action::Send(code) => panic!("{code:?} sent at once"),
@@ -74,7 +74,7 @@ fn packets_of_earlier_slots_do_not_dilute_this_one() {
 #[test]
 fn the_first_packet_of_a_flow_is_a_slot_by_itself() {
     for config in [GRID, FIRST_MARK] {
-        assert_eq!(Notify::default().on_packet(&config, us(3), Ce), Action::Send(Ce));
+        assert_eq!(Notify::default().on_packet(&config, us(3), Ce, 1_000), Action::Send(Ce));
     }
     let mut np = flow(&GRID);
     assert_eq!(packets(&mut np, &GRID, 1, &[(1, Ce)]), [us(50)]);
@@ -98,10 +98,10 @@ fn ue_is_reported_as_ever_and_in_place_of_too_few_ce() {
 fn a_packet_at_the_end_of_a_slot_that_is_evaluated_belongs_to_it() {
     let mut np = flow(&GRID);
     packets(&mut np, &GRID, 1, &[(19, Ce)]);
-    assert_eq!(np.on_packet(&GRID, us(50), Capable), Action::Nothing);
-    assert_eq!(np.on_packet(&GRID, us(50), Capable), Action::Nothing);
+    assert_eq!(np.on_packet(&GRID, us(50), Capable, 1_000), Action::Nothing);
+    assert_eq!(np.on_packet(&GRID, us(50), Capable, 1_000), Action::Nothing);
     assert_eq!(np.on_timer(&GRID, us(50)), None, "19 of 21");
-    assert_eq!(np.on_packet(&GRID, us(100), Ce), Action::Arm(us(150)));
+    assert_eq!(np.on_packet(&GRID, us(100), Ce, 1_000), Action::Arm(us(150)));
     assert_eq!(np.on_timer(&GRID, us(150)), Some(Ce), "not evaluated at 100: the next slot");
 }
 
@@ -115,7 +115,7 @@ fn first_mark_reports_at_once_if_the_share_is_there_and_else_at_the_slots_end() 
     assert_eq!(packets(&mut np, &FIRST_MARK, 60, &[(10, Ce)]), [us(100)]);
     assert_eq!(np.on_timer(&FIRST_MARK, us(100)), Some(Ce));
     // Silence; a slot that begins with a mark reports at once.
-    assert_eq!(np.on_packet(&FIRST_MARK, us(300), Ce), Action::Send(Ce));
+    assert_eq!(np.on_packet(&FIRST_MARK, us(300), Ce, 1_000), Action::Send(Ce));
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn first_mark_begins_a_new_slot_with_the_first_packet_after_one_without_report()
     let mut np = flow(&FIRST_MARK);
     assert_eq!(packets(&mut np, &FIRST_MARK, 10, &[(3, Ce), (5, Capable)]), [us(50)]);
     assert_eq!(np.on_timer(&FIRST_MARK, us(50)), None);
-    assert_eq!(np.on_packet(&FIRST_MARK, us(70), Capable), Action::Nothing);
-    assert_eq!(np.on_packet(&FIRST_MARK, us(80), Ue), Action::Send(Ue));
+    assert_eq!(np.on_packet(&FIRST_MARK, us(70), Capable, 1_000), Action::Nothing);
+    assert_eq!(np.on_packet(&FIRST_MARK, us(80), Ue, 1_000), Action::Send(Ue));
     let mut np = flow(&FIRST_MARK);
     packets(&mut np, &FIRST_MARK, 10, &[(3, Ce), (5, Capable)]);
     assert_eq!(np.on_timer(&FIRST_MARK, us(50)), None);
     // 70 to 120: the three marks of before are forgotten.
-    assert_eq!(np.on_packet(&FIRST_MARK, us(70), Capable), Action::Nothing);
-    assert_eq!(np.on_packet(&FIRST_MARK, us(80), Ce), Action::Arm(us(120)));
+    assert_eq!(np.on_packet(&FIRST_MARK, us(70), Capable, 1_000), Action::Nothing);
+    assert_eq!(np.on_packet(&FIRST_MARK, us(80), Ce, 1_000), Action::Arm(us(120)));
     assert_eq!(np.on_timer(&FIRST_MARK, us(120)), None);
 }
 
@@ -174,7 +174,7 @@ proptest! {
             if let Some(due) = timer.take_if(|due| *due < half(at)) {
                 sent.extend(np.on_timer(&config, due).map(|code| (due, code)));
             }
-            match np.on_packet(&config, half(at), code) {
+            match np.on_packet(&config, half(at), code, 1_000) {
                 Action::Nothing => {}
                 Action::Arm(due) => timer = Some(due),
                 Action::Send(code) => sent.push((half(at), code)),

@@ -146,7 +146,7 @@ impl Loop {
             flow.feedback.push_back((now + ONE_WAY * 2, Feedback::Completion(rtt)));
             return;
         };
-        match flow.notify.on_packet(config, now, code) {
+        match flow.notify.on_packet(config, now, code, 1_000) {
             Action::Nothing => {}
             Action::Arm(at) => flow.np_timer = Some(at),
             Action::Send(code) => flow.feedback.push_back((now + ONE_WAY, Feedback::Cnp(code))),

@@ -41,7 +41,8 @@ kinds! {
     Data = 0, "data";
     /// Acknowledgement; `seq` is the number of packets received in order.
     Ack = 1, "ack";
-    /// Congestion notification packet, or BECN; `echo` says which congestion.
+    /// Congestion notification packet, or BECN; `echo` says which congestion, `seq` the rate at which the flow came, in kbit/s (0: it does
+    /// not say).
     Cnp = 2, "cnp";
     /// PAUSE/RESUME; `seq` holds the paused priorities (bits 0–7) and the resumed ones (bits 8–15).
     Pfc = 3, "pfc";

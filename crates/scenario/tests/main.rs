@@ -18,6 +18,7 @@ mod moved;
 mod multistage;
 mod nics;
 mod overrides;
+mod pcn;
 mod presets;
 mod profiles;
 mod puts;

@@ -58,6 +58,7 @@ const CONTROLLERS: Record<string, string> = {
   swift: "Swift",
   hpcc: "HPCC",
   dctcp: "DCTCP",
+  pcn: "PCN",
   none: "no congestion control",
 };
 

@@ -27,7 +27,7 @@
 //!   nothing, and for every later mark, at its end.
 //!
 //! With each-mark there are no slots: every marked packet is answered at once with its own code point. An interval or a
-//! fraction has no meaning then and is refused.
+//! fraction has no meaning then and is refused. With advice (PCN) the rules are those of `advice.rs`.
 //!
 //! Known deviations: the grid's evaluations of slots without a mark send nothing and are therefore not armed. The
 //! fraction is rounded to a millionth, so that 19 of 20 packets are 95 % exactly.
@@ -44,6 +44,8 @@ pub enum Mode {
     FirstMark,
     /// At every marked packet, with the packet's own code point (BECN).
     EachMark,
+    /// At the end of each slot in which a packet came, with the rate at which they came: see [`super::Advice`].
+    Advice,
 }
 
 /// Parameters of the notification point.
@@ -115,7 +117,8 @@ pub enum Action {
     Nothing,
     /// Send a CNP with this code point (UE or CE) now.
     Send(CodePoint),
-    /// Call [`Notify::on_timer`] at this instant, which lies in the future; no other timer is pending.
+    /// Call [`Notify::on_timer`] (with [`Mode::Advice`]: [`Notify::advise`]) at this instant, which lies in the future; no other timer is
+    /// pending.
     Arm(Time),
 }
 
@@ -123,32 +126,51 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
 pub struct Notify {
-    /// Grid: the flow's first packet. `FirstMark`: the earliest instant of the next CNP. `MAX`: no packet yet.
-    anchor: Time,
-    /// End of the slot whose packets are counted. Kept only where a fraction asks for it.
-    slot_end: Time,
+    /// Grid and advice: the flow's first packet. `FirstMark`: the earliest instant of the next CNP. `MAX`: no packet yet.
+    pub(super) anchor: Time,
+    /// End of the slot whose packets are counted. Kept only where a fraction asks for it. Advice: the latest packet.
+    pub(super) slot_end: Time,
+    /// Advice: the time between two packets, smoothed.
+    pub(super) between: Span,
     /// Packets of the slot. Counted only where a fraction asks for it.
-    packets: u32,
+    pub(super) packets: u32,
     /// Those with CE.
-    ce: u32,
+    pub(super) ce: u32,
+    /// Advice: bytes of the slot.
+    pub(super) bytes: u32,
     /// Whether one carried UE.
     ue: bool,
     /// Whether the end of the slot will be evaluated.
-    armed: bool,
+    pub(super) armed: bool,
 }
 
 impl Default for Notify {
     fn default() -> Self {
-        Self { anchor: Time::MAX, slot_end: Time::ZERO, packets: 0, ce: 0, ue: false, armed: false }
+        Self {
+            anchor: Time::MAX,
+            slot_end: Time::ZERO,
+            between: Span::ZERO,
+            packets: 0,
+            ce: 0,
+            bytes: 0,
+            ue: false,
+            armed: false,
+        }
     }
 }
 
 impl Notify {
-    /// A data packet of the flow arrived.
+    /// A data packet of the flow arrived, of `size` bytes on the wire.
     #[inline]
-    pub fn on_packet(&mut self, config: &NotifyConfig, now: Time, code: CodePoint) -> Action {
-        if config.mode == Mode::EachMark {
-            return if code.is_marked() { Action::Send(code) } else { Action::Nothing };
+    pub fn on_packet(&mut self, config: &NotifyConfig, now: Time, code: CodePoint, size: u32) -> Action {
+        if matches!(config.mode, Mode::EachMark | Mode::Advice) {
+            return if config.mode == Mode::Advice {
+                self.count_arrival(config, now, code, size)
+            } else if code.is_marked() {
+                Action::Send(code)
+            } else {
+                Action::Nothing
+            };
         }
         let first = self.anchor == Time::MAX;
         if first {
@@ -168,14 +190,14 @@ impl Notify {
             self.slot_end = match config.mode {
                 Mode::FirstMark => now.saturating_add(config.interval),
                 Mode::Grid if first => now,
-                Mode::Grid | Mode::EachMark => self.grid_end(config, now),
+                Mode::Grid | Mode::EachMark | Mode::Advice => self.grid_end(config, now),
             };
         }
         self.packets = self.packets.saturating_add(1);
     }
 
     /// End of the grid's slot in which `now` lies.
-    fn grid_end(&self, config: &NotifyConfig, now: Time) -> Time {
+    pub(super) fn grid_end(&self, config: &NotifyConfig, now: Time) -> Time {
         let slots = now.since(self.anchor).as_ps() / config.interval.as_ps() + 1;
         self.anchor.saturating_add(Span::from_ps(slots.saturating_mul(config.interval.as_ps())))
     }
@@ -196,14 +218,19 @@ impl Notify {
         self.armed = true;
         Action::Arm(match config.mode {
             Mode::FirstMark => self.anchor.max(self.slot_end),
-            Mode::Grid | Mode::EachMark => self.grid_end(config, now),
+            Mode::Grid | Mode::EachMark | Mode::Advice => self.grid_end(config, now),
         })
+    }
+
+    /// Whether enough of the slot's packets carried CE.
+    pub(super) fn is_congested(&self, config: &NotifyConfig) -> bool {
+        let needed = u64::from(self.packets) * (config.fraction * PPM + 0.5) as u64;
+        self.ce > 0 && u64::from(self.ce) * PPM as u64 >= needed
     }
 
     /// What the slot has to report; if anything, it ends here.
     fn evaluate(&mut self, config: &NotifyConfig, now: Time) -> Option<CodePoint> {
-        let needed = u64::from(self.packets) * (config.fraction * PPM + 0.5) as u64;
-        let report = if self.ce > 0 && u64::from(self.ce) * PPM as u64 >= needed {
+        let report = if self.is_congested(config) {
             CodePoint::Congestion
         } else if self.ue {
             CodePoint::Undetermined
@@ -239,12 +266,12 @@ mod tests {
     #[test]
     fn the_grid_of_a_flow_starts_at_its_first_packet_and_ignores_when_marks_come() {
         let (config, mut np) = (NotifyConfig::authors(), Notify::default());
-        assert_eq!(np.on_packet(&config, us(7), Capable), Action::Nothing);
-        assert_eq!(np.on_packet(&config, us(120), Undetermined), Action::Arm(us(157)));
-        assert_eq!(np.on_packet(&config, us(130), Congestion), Action::Nothing);
-        assert_eq!(np.on_packet(&config, us(140), Undetermined), Action::Nothing);
+        assert_eq!(np.on_packet(&config, us(7), Capable, 1_000), Action::Nothing);
+        assert_eq!(np.on_packet(&config, us(120), Undetermined, 1_000), Action::Arm(us(157)));
+        assert_eq!(np.on_packet(&config, us(130), Congestion, 1_000), Action::Nothing);
+        assert_eq!(np.on_packet(&config, us(140), Undetermined, 1_000), Action::Nothing);
         assert_eq!(np.on_timer(&config, us(157)), Some(Congestion));
-        assert_eq!(np.on_packet(&config, us(157), Undetermined), Action::Arm(us(207)));
+        assert_eq!(np.on_packet(&config, us(157), Undetermined, 1_000), Action::Arm(us(207)));
         assert_eq!(np.on_timer(&config, us(207)), Some(Undetermined));
     }
 
@@ -252,29 +279,29 @@ mod tests {
     fn a_marked_first_packet_is_notified_at_once() {
         for config in [NotifyConfig::authors(), NotifyConfig::standard()] {
             let mut np = Notify::default();
-            assert_eq!(np.on_packet(&config, us(3), Congestion), Action::Send(Congestion));
-            assert_eq!(np.on_packet(&config, us(4), Congestion), Action::Arm(us(53)));
+            assert_eq!(np.on_packet(&config, us(3), Congestion, 1_000), Action::Send(Congestion));
+            assert_eq!(np.on_packet(&config, us(4), Congestion, 1_000), Action::Arm(us(53)));
         }
     }
 
     #[test]
     fn first_mark_sends_at_once_after_a_quiet_time_and_then_at_most_one_cnp_in_50_us() {
         let (config, mut np) = (NotifyConfig::standard(), Notify::default());
-        assert_eq!(np.on_packet(&config, us(0), Capable), Action::Nothing);
-        assert_eq!(np.on_packet(&config, us(10), Undetermined), Action::Send(Undetermined));
-        assert_eq!(np.on_packet(&config, us(20), Congestion), Action::Arm(us(60)));
+        assert_eq!(np.on_packet(&config, us(0), Capable, 1_000), Action::Nothing);
+        assert_eq!(np.on_packet(&config, us(10), Undetermined, 1_000), Action::Send(Undetermined));
+        assert_eq!(np.on_packet(&config, us(20), Congestion, 1_000), Action::Arm(us(60)));
         assert_eq!(np.on_timer(&config, us(60)), Some(Congestion));
-        assert_eq!(np.on_packet(&config, us(61), Undetermined), Action::Arm(us(110)));
+        assert_eq!(np.on_packet(&config, us(61), Undetermined, 1_000), Action::Arm(us(110)));
         assert_eq!(np.on_timer(&config, us(110)), Some(Undetermined));
-        assert_eq!(np.on_packet(&config, us(300), Congestion), Action::Send(Congestion));
+        assert_eq!(np.on_packet(&config, us(300), Congestion, 1_000), Action::Send(Congestion));
     }
 
     #[test]
     fn a_mark_at_the_instant_of_the_timer_joins_its_cnp() {
         let (config, mut np) = (NotifyConfig::standard(), Notify::default());
-        np.on_packet(&config, us(10), Undetermined);
-        assert_eq!(np.on_packet(&config, us(20), Undetermined), Action::Arm(us(60)));
-        assert_eq!(np.on_packet(&config, us(60), Congestion), Action::Nothing);
+        np.on_packet(&config, us(10), Undetermined, 1_000);
+        assert_eq!(np.on_packet(&config, us(20), Undetermined, 1_000), Action::Arm(us(60)));
+        assert_eq!(np.on_packet(&config, us(60), Congestion, 1_000), Action::Nothing);
         assert_eq!(np.on_timer(&config, us(60)), Some(Congestion));
     }
 
@@ -282,8 +309,8 @@ mod tests {
     fn a_flow_that_is_never_marked_arms_no_timer() {
         for config in [NotifyConfig::authors(), NotifyConfig::each_mark()] {
             let mut np = Notify::default();
-            assert!((0..1000).all(|t| np.on_packet(&config, us(t), Capable) == Action::Nothing));
-            assert_eq!(np.on_packet(&config, us(1000), CodePoint::NotCapable), Action::Nothing);
+            assert!((0..1000).all(|t| np.on_packet(&config, us(t), Capable, 1_000) == Action::Nothing));
+            assert_eq!(np.on_packet(&config, us(1000), CodePoint::NotCapable, 1_000), Action::Nothing);
         }
     }
 
@@ -291,7 +318,7 @@ mod tests {
     fn on_infiniband_every_marked_packet_is_answered_at_once_with_its_own_code_point() {
         let (config, mut np) = (NotifyConfig::each_mark(), Notify::default());
         let codes = [Capable, Congestion, Undetermined, Undetermined, Capable, Congestion, Congestion];
-        let sent = codes.map(|code| np.on_packet(&config, us(5), code));
+        let sent = codes.map(|code| np.on_packet(&config, us(5), code, 1_000));
         let expected = codes.map(|code| if code == Capable { Action::Nothing } else { Action::Send(code) });
         assert_eq!(sent, expected);
         assert_eq!(np, Notify::default());

@@ -1,7 +1,7 @@
 //! What every controller of a sender is: a value for each flow or stream, beside parameters that all of them share.
 //!
 //! ```text
-//!   may_send ── packet leaves ──▶ on_sent ──▶ … network … ──▶ on_cnp │ on_echo │ on_completion │ on_feedback │ on_ack │ on_nack │ …
+//!   may_send ── packet leaves ──▶ on_sent ──▶ … network … ──▶ on_cnp │ on_advice │ on_echo │ on_completion │ on_feedback │ on_ack │ on_nack │ …
 //! ```
 //! A controller says what it does of the signals that it reads; of the others it hears nothing. It owns its timers as deadlines:
 //! [`Controller::advance`] applies every expiry up to `now`, so that whoever owns the clock needs no timer events.
@@ -56,6 +56,12 @@ pub trait Controller: Sized {
     /// A CNP arrived that carries `code` (UE or CE). True if the rate may have changed.
     #[inline]
     fn on_cnp(&mut self, _: &Self::Config, _now: Time, _code: CodePoint) -> bool {
+        false
+    }
+
+    /// A CNP arrived that says at which rate the receiver got the flow ([`crate::notify::Advice`]). True if the rate changed.
+    #[inline]
+    fn on_advice(&mut self, _: &Self::Config, _now: Time, _code: CodePoint, _advised: Rate) -> bool {
         false
     }
 
@@ -283,6 +289,13 @@ macro_rules! family {
             fn on_cnp(&mut self, config: &$parameters, now: Time, code: CodePoint) -> bool {
                 match (self, config) {
                     $((Self::$kind(flow), $parameters::$kind(config)) => flow.on_cnp(config, now, code),)*
+                    _ => false,
+                }
+            }
+
+            fn on_advice(&mut self, config: &$parameters, now: Time, code: CodePoint, advised: Rate) -> bool {
+                match (self, config) {
+                    $((Self::$kind(flow), $parameters::$kind(config)) => flow.on_advice(config, now, code, advised),)*
                     _ => false,
                 }
             }

@@ -26,6 +26,7 @@ mod hpcc;
 mod ib_cc;
 mod opt;
 mod pacer;
+mod pcn;
 pub mod pft;
 #[cfg(feature = "config")]
 pub mod settings;
@@ -43,6 +44,7 @@ pub use hpcc::{Hpcc, HpccConfig};
 pub use ib_cc::{CctShape, IbCc, IbCcConfig, IbCcOnUe};
 pub use opt::{Opt, OptConfig};
 pub use pacer::Pacer;
+pub use pcn::{Pcn, PcnConfig};
 pub use pft::{Gate, Pft, PftConfig, Polarity, RateLaw, Scope, StateRule, Transition, interval};
 pub use swift::{Swift, SwiftConfig};
 pub use timely::{Timely, TimelyConfig, TimelyForm, TimelyOnUe};
@@ -55,6 +57,7 @@ pub use self::{
     dctcp::DctcpParams,
     hpcc::HpccParams,
     ib_cc::IbCcParams,
+    pcn::PcnParams,
     pft::settings::{PftParams, ThrottleKind, ThrottleSettings},
     swift::SwiftParams,
     timely::TimelyParams,
@@ -88,6 +91,8 @@ controller::reactions! {
     Swift(Swift) = "swift", swift: SwiftParams;
     /// A window by in-band telemetry: HPCC (SIGCOMM 2019).
     Hpcc(Hpcc) = "hpcc", hpcc: HpccParams;
+    /// The rate that the receiver saw: PCN (NSDI 2020).
+    Pcn(Pcn) = "pcn", pcn: PcnParams;
     /// A function of the user's.
     Custom() = "custom", custom: CustomParams;
 }
@@ -140,6 +145,7 @@ mod tests {
         assert!(size_of::<Dctcp>() <= 128);
         assert!(size_of::<Swift>() <= 128);
         assert!(size_of::<Hpcc>() <= 128);
+        assert!(size_of::<Pcn>() <= 64);
     }
 
     #[test]

@@ -58,6 +58,19 @@ pub enum Notifications {
     Chosen,
     /// At every marked packet.
     EachMark,
+    /// At the end of each period in which a packet came, with the rate at which they came.
+    Advice,
+}
+
+impl Notifications {
+    /// The share of a period's packets that must be marked, as whoever wants them has it.
+    pub const fn share(self) -> f64 {
+        match self {
+            // PCN's, in its authors' code.
+            Self::Advice => 0.95,
+            Self::None | Self::Chosen | Self::EachMark => 0.0,
+        }
+    }
 }
 
 /// What counts as one transmission where round trips are measured.
@@ -169,6 +182,7 @@ impl CcSettings {
     pub fn notify(&self) -> Option<NotifyConfig> {
         let mode = match (self.wants().notifications, self.np) {
             (Notifications::None, _) => return None,
+            (Notifications::Advice, _) => Mode::Advice,
             (Notifications::EachMark, _) | (_, Np::EachMark) => return Some(NotifyConfig::each_mark()),
             (Notifications::Chosen, Np::Grid) => Mode::Grid,
             (Notifications::Chosen, Np::FirstMark) => Mode::FirstMark,
@@ -246,10 +260,10 @@ macro_rules! settings {
             #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
             pub cnp_interval: Quantity<Span>,
             /// When the receiver sends CNPs. authors: grid; the other profiles: first-mark. ib-cc has one
-            /// for every marked packet.
+            /// for every marked packet, pcn one for every period.
             pub np: Np,
             /// A slot is reported as congested only if at least this share of its packets carried CE; 0: one is enough.
-            /// Default 0 (DCQCN paper), and 0.95 if the detector is np-ecn (NP-ECN, as the TCD paper describes it in §7).
+            /// Default 0 (DCQCN paper), and 0.95 for pcn, and if the detector is np-ecn (NP-ECN, as the TCD paper describes it in §7).
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(range(min = 0.0, max = 1.0))]
             pub np_fraction: Option<f64>,

@@ -1,5 +1,5 @@
 //! A host: a NIC with one port or several, the sending and receiving halves of its queue pairs.
-use backwater_control::notify::Notify;
+use backwater_control::notify::{Advice, Mode, Notify};
 use backwater_engine::{
     Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
 };
@@ -173,7 +173,12 @@ impl<N: Nics> Node for Host<N> {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);
                 let sender = &self.senders[slot as usize];
-                self.pacers[sender.pacer() as usize].notified(sender.kind(), packet.echo, now, world);
+                let pacer = &mut self.pacers[sender.pacer() as usize];
+                if packet.seq == 0 {
+                    pacer.notified(sender.kind(), packet.echo, now, world);
+                } else {
+                    pacer.advised(sender.kind(), packet, world);
+                }
             }
             Kind::JobEnd | Kind::JobStart => {
                 self.ports.note_link_frame();
@@ -210,9 +215,13 @@ impl<N: Nics> Node for Host<N> {
                 let config = world.pairs[usize::from(receiver.kind())].notify.as_ref();
                 let config = config.expect("CNP timers are set only with a notification point");
                 let (flow, kind, notes) = (receiver.flow(), receiver.kind(), receiver.notes());
-                if let Some(code) = self.notifiers[notes as usize].on_timer(config, Time::from_ps(timer.time))
-                {
-                    self.send_cnp(flow, kind, code, cx);
+                let notifier = &mut self.notifiers[notes as usize];
+                if config.mode == Mode::Advice {
+                    let Advice { code, rate } = notifier.advise(config);
+                    let kbps = u32::try_from(rate.as_bps() / 1_000).unwrap_or(u32::MAX).max(1);
+                    self.send_cnp(flow, kind, code, kbps, cx);
+                } else if let Some(code) = notifier.on_timer(config, Time::from_ps(timer.time)) {
+                    self.send_cnp(flow, kind, code, 0, cx);
                 }
             }
             Purpose::Cnp => self.cnp_made(cx),

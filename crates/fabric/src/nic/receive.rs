@@ -49,9 +49,14 @@ impl<N: Nics> Host<N> {
                 }
                 let pair = &cx.world.pairs[usize::from(kind)];
                 if let (false, Some(config)) = (EARLY, &pair.notify) {
-                    match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
+                    match self.notifiers[notes as usize].on_packet(
+                        config,
+                        Time::from_ps(now),
+                        packet.code,
+                        packet.size.into(),
+                    ) {
                         Action::Nothing => {}
-                        Action::Send(code) => self.send_cnp(packet.flow, kind, code, cx),
+                        Action::Send(code) => self.send_cnp(packet.flow, kind, code, 0, cx),
                         Action::Arm(at) => self.ports.set_timer(at.as_ps(), nic, Purpose::Notify, slot),
                     }
                 }
@@ -116,18 +121,20 @@ impl<N: Nics> Host<N> {
         }
     }
 
+    /// `advised`: at which rate the flow came, in kbit/s, or 0.
     pub(crate) fn send_cnp<P: Post<Packet>>(
         &mut self,
         flow: u32,
         pair: u16,
         code: CodePoint,
+        advised: u32,
         cx: &mut Ctx<'_, P>,
     ) {
         if let Some(delivered) = &mut self.delivered {
             delivered.notified(flow, &mut self.ports, cx);
         }
         let size = cx.world.pairs[usize::from(pair)].cnp_size;
-        let frame = control_frame(Kind::Cnp, flow, 0, code, 0, size, cx.world);
+        let frame = control_frame(Kind::Cnp, flow, advised, code, 0, size, cx.world);
         match &mut self.requests {
             Some(requests) if requests.makes_cnps() => {
                 let at = requests.make(frame, cx.now);

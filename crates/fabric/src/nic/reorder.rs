@@ -163,9 +163,14 @@ impl<N: Nics> Host<N> {
         let (kind, notes) = (receiver.kind(), receiver.notes());
         let Some(config) = &cx.world.pairs[usize::from(kind)].notify else { return };
         let now = packet.time;
-        match self.notifiers[notes as usize].on_packet(config, Time::from_ps(now), packet.code) {
+        match self.notifiers[notes as usize].on_packet(
+            config,
+            Time::from_ps(now),
+            packet.code,
+            packet.size.into(),
+        ) {
             Action::Nothing => {}
-            Action::Send(code) => self.send_cnp(packet.flow, kind, code, cx),
+            Action::Send(code) => self.send_cnp(packet.flow, kind, code, 0, cx),
             Action::Arm(at) => self.ports.set_timer(at.as_ps(), nic, Purpose::Notify, slot),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backwater_control::ConfigError;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
-use backwater_control::reaction::settings::{Pacing, PathFacts, Segments, WindowCounts};
+use backwater_control::reaction::settings::{Notifications, Pacing, PathFacts, Segments, WindowCounts};
 use backwater_fabric::{AckSpec, PairSpec, SegmentSpec};
 use backwater_topology::{Network, Port, Routes, facts};
 use backwater_traffic::Flow;
@@ -13,7 +13,9 @@ use backwater_units::{Bytes, Rate, Span};
 
 use super::{Context, is_put, reliability, user, windows};
 use crate::document::{Step, at};
-use crate::settings::{CcKind, CcSettings, Clock, Kinds, NicPort, OnUe, Settings, Variant, Workload};
+use crate::settings::{
+    CcKind, CcSettings, Clock, DetectorKind, Kinds, NicPort, OnUe, Settings, Variant, Workload,
+};
 
 /// The kinds of queue pairs, and which of them each traffic entry has.
 pub(super) struct Pairs {
@@ -40,7 +42,8 @@ pub(super) fn fill(settings: &mut Settings) {
     let fraction = settings.switch.detector.kind.congested_share();
     let own = settings.traffic.iter_mut().filter_map(|entry| entry.cc.as_mut());
     for cc in own.chain([&mut settings.cc]) {
-        cc.np_fraction.get_or_insert(fraction);
+        let own = cc.wants().notifications.share();
+        cc.np_fraction.get_or_insert(fraction.max(own));
     }
 }
 
@@ -183,6 +186,15 @@ fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fab
         let name = name(&at);
         let message = format!("{name} = {word:?} gets its marks from ACKs, but ack.every = 0 sends none");
         context.report(&at, message, "needs ACKs", format!("set ack.every = 1, or another {name}"));
+    }
+    let advised = wants.notifications == Notifications::Advice;
+    if (wants.step || advised) && settings.switch.detector.kind == DetectorKind::None {
+        let (kind, what) = (name(&below(place, "kind")), if advised { "rates" } else { "windows" });
+        let caveat = format!(
+            "{kind} = {:?} gets no marks with switch.detector.kind = \"none\": its {what} only grow",
+            cc.kind.word()
+        );
+        context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
     let custom = if cc.kind == CcKind::Custom { Some(user::controller(context, cc, place)?) } else { None };
     let segment = wants.segments.map(|segments| segment(segments, cc, settings));

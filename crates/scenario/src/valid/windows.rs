@@ -1,5 +1,4 @@
 //! Reaction points that limit what is under way: their values that follow from the network, and what they cannot work with.
-use backwater_codes::Code;
 use std::collections::BTreeSet;
 
 use backwater_control::reaction::{MAX_HOPS, ReactionConfig};
@@ -8,7 +7,7 @@ use backwater_traffic::{OWN_CONNECTION, Pacing};
 use super::Context;
 use super::cc::{Fabric, below, name};
 use crate::document::{Step, at};
-use crate::settings::{CcSettings, DetectorKind, Kinds};
+use crate::settings::{CcSettings, Kinds};
 
 mod caveats;
 
@@ -37,13 +36,6 @@ pub(super) fn check(
     }
     if let Some(flow) = shared.clone().find(|flow| flow.pacing == Pacing::Messages) {
         refuse_entry(context, flow.group, &kind, "whose queue pairs carry messages of ranks");
-    }
-    if cc.wants().step && settings.switch.detector.kind == DetectorKind::None {
-        let caveat = format!(
-            "{kind} = {:?} gets no marks with switch.detector.kind = \"none\": its windows only grow",
-            cc.kind.word()
-        );
-        context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
     caveats::note(context, cc, reaction, place, fabric);
     if reaction.wants_telemetry() {

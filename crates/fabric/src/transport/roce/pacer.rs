@@ -6,6 +6,7 @@ use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
+use crate::packet::Packet;
 use crate::transport::roce::segments::Next;
 use crate::user::{UserFault, UserPacing};
 use crate::world::World;
@@ -149,6 +150,15 @@ impl Pacer {
             }
             Self::User(pacing) => pacing.notified(Time::from_ps(now), code, &world.user),
             Self::Constant { .. } => {}
+        }
+    }
+
+    /// A congestion notification that says at which rate the packets came.
+    pub(crate) fn advised(&mut self, kind: u16, cnp: &Packet, world: &World) {
+        if let Self::Reaction(reaction) = self {
+            let (time, config) = (Time::from_ps(cnp.time), &world.pairs[usize::from(kind)].reaction);
+            reaction.advance(config, time);
+            reaction.on_advice(config, time, cnp.echo, Rate::from_bps(u64::from(cnp.seq) * 1_000));
         }
     }
 

@@ -11,9 +11,10 @@ use backwater_control::isolation::{IciConfig, Isolation};
 use backwater_control::reaction::{DackConfig, DcqcnHpccConfig, PftConfig, PolicyConfig, ReactionConfig};
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, Clock, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec, FaultSpec,
-    IsolationSpec, KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, ProbeSpec, PutSpec,
-    Queueing, ReliableSpec, Repeat, Scope, Spec, Start, SwitchSpec, Switching, ThrottleSpec, UserSpec,
+    AckSpec, Arbiter, Balancing, BfcSpec, Clock, Combined, CreditSpec, Crossings, DrainSpec, EndpointSpec,
+    FaultSpec, IsolationSpec, KeyKind, MarkSpec, NicSpec, Overflow, PacketSpec, PairSpec, PfcSpec, PoolOrder,
+    ProbeSpec, PutSpec, Queueing, ReliableSpec, Repeat, Scope, Spec, Start, SwitchSpec, Switching,
+    ThrottleSpec, UserSpec,
 };
 use backwater_topology::{Network, Routes, Routing, generate::fat_tree};
 use backwater_traffic::generate::{Permutation, Poisson, Stop};
@@ -73,6 +74,7 @@ pub fn scenario_on(links: Links, k: u32, workload: Workload, seed: u64) -> Spec 
     let routes = Routes::new(&network, Routing::Ecmp).expect("a fat tree is connected");
     let hosts: Vec<u32> = (0..network.hosts().len() as u32).collect();
     Spec {
+        reuse: false,
         clock: Clock::default(),
         seed,
         flows: flows(workload, &hosts, rate, seed),
@@ -179,6 +181,16 @@ pub fn with_isolation(mut spec: Spec) -> Spec {
         frame: Bytes::new(64),
         host_hold: Some(Span::from_us(200)),
     });
+    spec
+}
+
+/// The same with queues of flows that are held upstream (BFC) in place of PFC and DCQCN.
+pub fn with_holds(mut spec: Spec) -> Spec {
+    spec.pairs[0].reaction = ReactionConfig::LineRate(());
+    spec.switch.detectors = per_switch_port(&spec.network, |_| Detector::None);
+    spec.switch.pfc = None;
+    spec.switch.queueing =
+        Queueing::Bfc(BfcSpec { queues: 32, sticky: 2, order: PoolOrder::RoundRobin, frame: Bytes::new(64) });
     spec
 }
 

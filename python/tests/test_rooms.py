@@ -104,6 +104,7 @@ _RECORDS = {
         "switch/cioq/isolation::Lanes",
         "switch/cioq/isolation::Rules",
         "transport/put/streams::Stream",
+        "reuse/laps::*",
     ),
     "what is recorded and reported": (
         "record*::*",
@@ -115,6 +116,7 @@ _RECORDS = {
         "simulation/look::Look",
         "simulation/look::PortLook",
         "simulation/retrace::*",
+        "simulation/reuse::Reused",
         "simulation/sizes::Sizes",
         "violation::Breach",
         "violation::Stuck",

@@ -15,6 +15,7 @@ mod puts;
 mod puts_draws;
 mod ranks;
 mod ranks_draws;
+mod reuse;
 mod seeds;
 mod swarm;
 mod user;

@@ -68,6 +68,7 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
             isolation: None,
         },
         batching: true,
+        reuse: false,
         probe: ProbeSpec { pauses: true, marks: true, states: true, ..ProbeSpec::default() },
         network,
         routes,

@@ -91,14 +91,17 @@ pub(crate) fn warn(facts: &mut Map<String, Value>, found: impl Iterator<Item = R
 /// How the run ended and what it took.
 pub(crate) fn outcome(
     totals: &Totals,
+    counted: bool,
     clock: &Clock,
     threads: usize,
     processes: &dyn Processes,
 ) -> Map<String, Value> {
+    // The digest of a run in which iterations were counted is none of a whole run, and never looks like one.
+    let of = if counted { "reuse-" } else { "" };
     // Of all processes together.
     let cpu_s = processes.sum((clock.cpu_s() * 1e9) as u64) as f64 * 1e-9;
     object(json!({
-        "digest": format!("{:016x}", totals.digest),
+        "digest": format!("{of}{:016x}", totals.digest),
         "status": if totals.end == End::Interrupted { "partial" } else { "complete" },
         "sim_time_ps": totals.now.as_ps(),
         "wall_s": clock.wall_s(),

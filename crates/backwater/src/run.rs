@@ -168,6 +168,11 @@ impl Run {
         }
         let (until, threads) = (scenario.until(), on_cores(scenario.threads()));
         let is_profiled = scenario.settings().run.profiled;
+        if scenario.settings().run.reuse && from.is_some() {
+            let why = "error: run.reuse = true begins with the first iteration, and this run goes on from a checkpoint\n  help: write run.reuse = \
+                       false, or run the scenario anew";
+            return Err(Error::Input(why.to_owned()));
+        }
         if is_profiled && processes.count() > 1 {
             let why = format!(
                 "error: run.profiled (--profile) counts in one process, and {} share this run\n  help: profile it in one process, on \
@@ -180,6 +185,7 @@ impl Run {
         let traffic: Vec<String> =
             scenario.settings().traffic.iter().map(|entry| entry.name.clone()).collect();
         let gate = Gate::new(&scenario);
+        let reuses = scenario.settings().run.reuse;
         let needed = scenario.functions().clone();
         let mut spec = scenario.build();
         spec.user.stop = Arc::clone(&watch.interrupt);
@@ -226,6 +232,8 @@ impl Run {
             completions,
             gate,
             files,
+            reuses,
+            reused: None,
         };
         let run = SteppedRun::new(watch, Box::new(stands));
         match from {

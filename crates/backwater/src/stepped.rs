@@ -9,7 +9,9 @@ use crate::results::{self, FinalRecords, Results};
 use crate::run::Watch;
 use crate::{functions, profile};
 use backwater_codes::{Code, Remark};
-use backwater_fabric::{Completion, Completions, Control, Course, End, Records, Simulation, Violation};
+use backwater_fabric::{
+    Completion, Completions, Control, Course, End, Records, Reused, Simulation, Violation,
+};
 use backwater_probe::columns::JobMessageRecord;
 use backwater_probe::{NameError, Names, Plan, Scribe, SinkError, Summary, Summing, TableId, ThrottleSums};
 use backwater_units::{Span, Time};
@@ -81,6 +83,10 @@ pub(crate) struct Standing {
     pub(crate) completions: Completions,
     pub(crate) gate: Gate,
     pub(crate) files: Files,
+    /// Whether iterations are counted that start from the same state as an earlier one.
+    pub(crate) reuses: bool,
+    /// What became of them.
+    pub(crate) reused: Option<Reused>,
 }
 
 /// What a checkpoint keeps of what stands around a simulation.
@@ -130,6 +136,9 @@ impl SteppedRun {
         }
         let watch = Arc::clone(&self.watch);
         let stands = self.stands()?;
+        if stands.reuses && (to_completion || until < Time::MAX) {
+            return Err(at_once("step"));
+        }
         stands.clock.go_on();
         let stepped = stands.step(until, to_completion, &watch);
         stands.clock.stop();
@@ -155,6 +164,9 @@ impl SteppedRun {
     pub fn save(&mut self, path: &Path) -> Result<(), Error> {
         let (now, is_over) = (self.now, self.is_over);
         let stands = self.stands()?;
+        if stands.reuses {
+            return Err(at_once("save"));
+        }
         let is_shared = stands.simulation.processes().count() > 1;
         let saved = stands.save(path, now, is_over);
         if saved.is_err() && is_shared {
@@ -210,6 +222,9 @@ impl SteppedRun {
     pub fn inject(&mut self, flows: &[Injection]) -> Result<Range<u32>, Error> {
         let now = self.now;
         let stands = self.stands()?;
+        if stands.reuses {
+            return Err(at_once("inject"));
+        }
         let added = stands.inject(now, flows)?;
         self.is_over = stands.course.end().is_some();
         Ok(added)
@@ -315,9 +330,16 @@ impl Standing {
             now: Some(&watch.now),
             looks: watch.looks.as_ref(),
         };
-        let Self { simulation, course, sink, throttles, completions, .. } = self;
+        let Self { simulation, course, sink, throttles, completions, reused, .. } = self;
+        if self.reuses && reused.is_some() {
+            return Ok(());
+        }
+        let reuses = self.reuses;
         writing(simulation, sink.as_mut(), throttles.as_mut(), |simulation, take| {
-            let end = if to_completion {
+            let end = if reuses {
+                *reused = Some(simulation.run_reusing(course, &control, take)?);
+                Ok(course.end())
+            } else if to_completion {
                 simulation.step_to_completion(course, until, &control, completions, take)
             } else {
                 simulation.step(course, until, &control, take)
@@ -406,6 +428,9 @@ impl Standing {
             simulation.finish(course, take)
         })?;
         results::warn(&mut facts, storms(&simulation));
+        if let Some(reused) = &self.reused {
+            told(reused, &mut facts)?;
+        }
         let ends = FinalRecords {
             ports: simulation.ports(),
             switches: if plan.has(TableId::Switches) { simulation.switches() } else { Vec::new() },
@@ -418,7 +443,8 @@ impl Standing {
         if let Some(sink) = &mut sink {
             sink.append(&self.messages)?;
         }
-        facts.extend(results::outcome(&totals, &clock, self.threads, simulation.processes()));
+        let counted = self.reused.as_ref().is_some_and(|reused| reused.counted > 0);
+        facts.extend(results::outcome(&totals, counted, &clock, self.threads, simulation.processes()));
         let shared = processes::told(simulation.processes(), &simulation, self.threads);
         facts.extend(shared.map(|told| ("processes".to_owned(), told)));
         facts.extend(results::sums(&summary, &ends, &names, simulation.network())?);
@@ -430,6 +456,29 @@ impl Standing {
         }
         results::finish(folder.as_deref(), sink, &ends, facts)
     }
+}
+
+/// A run that counts iterations does not stand between two steps.
+fn at_once(what: &str) -> Error {
+    Error::Input(format!(
+        "error: {what}: with run.reuse = true the run goes to its end at once, as iterations that are counted have no instants to stand at\n  \
+         help: write run.reuse = false, or let it run to its end (finish)"
+    ))
+}
+
+/// What became of the iterations, and a caveat if none was counted.
+fn told(reused: &Reused, facts: &mut Map<String, Value>) -> Result<(), Error> {
+    let Reused { iterations, counted, first, period, takes, why } = reused;
+    let mut told = serde_json::json!({"iterations": iterations, "counted": counted});
+    if let (Some(told), true) = (told.as_object_mut(), *counted > 0) {
+        told.insert("first".to_owned(), results::to_json(first)?);
+        told.insert("period".to_owned(), results::to_json(period)?);
+        told.insert("period_ps".to_owned(), results::to_json(takes.as_ps())?);
+    }
+    facts.insert("reuse".to_owned(), told);
+    let message = why.as_ref().map(|why| format!("run.reuse = true has counted no iteration: {why}"));
+    results::warn(facts, message.into_iter().map(|why| Remark::new(Code::ReuseIdle, "run.reuse", why)));
+    Ok(())
 }
 
 /// Storms that hold packets when the run ends: it was told when to end, and goes on in spite of them.

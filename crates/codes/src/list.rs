@@ -343,6 +343,11 @@ UnlikePreset: Caveat "unlike-preset" {
     means: "switch.preset names a device; this switch has little in common with it. The message has both values.",
     todo: "Check the unit, take the value out of the file, or take switch.preset out.",
 }
+ReuseIdle: Caveat "reuse-idle" {
+    short: "run.reuse = true has counted no iteration: all were simulated.",
+    means: "Iterations are counted if the network starts from the same state as in an earlier one, byte by byte. Draws, ways that switches choose by the number of a flow, clocks of their own and other traffic keep states apart; the message says what did, as far as that is known.",
+    todo: "Nothing: the results are those of the whole run. Write run.reuse = false, or take away what keeps iterations apart.",
+}
 // What is said besides, and changes nothing.
 UnlikeLineRate: Note "unlike-line-rate" {
     short: "The profile's thresholds and increments are those of links of another rate, less than four times as fast or slow.",

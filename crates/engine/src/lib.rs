@@ -38,6 +38,6 @@ pub use processes::Together;
 pub use processes::{Alone, Processes};
 pub use profile::{Prediction, Profile, Spent};
 pub use shard::{Keys, Window, in_order, in_order_wakes_last};
-pub use snapshot::Saved;
+pub use snapshot::{Saved, hash};
 pub use stream::{Stream, mix, stream, uniform};
 pub use trajectory::Trajectory;

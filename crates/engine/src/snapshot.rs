@@ -205,6 +205,11 @@ fn formless() -> Error {
     Error::new(ErrorKind::Unsupported, "the reference engine cannot be saved, or go on from a file")
 }
 
+/// A number that, as a rule, is another one where bytes are others.
+pub fn hash(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
+}
+
 fn unlike(what: &str) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }

@@ -19,6 +19,7 @@ mod node;
 mod observe;
 mod packet;
 pub mod record;
+mod reuse;
 mod saved;
 mod simulation;
 mod spec;
@@ -37,7 +38,7 @@ pub use log::Records;
 pub use packet::MOST_GROUPS;
 pub use simulation::look::{Look, Looks, PortLook};
 pub use simulation::{
-    Completion, Completions, Control, Course, End, Simulation, Sizes, Totals, form, retrace, sizes,
+    Completion, Completions, Control, Course, End, Reused, Simulation, Sizes, Totals, form, retrace, sizes,
 };
 pub use spec::*;
 pub use switch::forwarding::ecmp::five_tuples;

@@ -123,6 +123,15 @@ impl FabricNode {
         }
     }
 
+    /// The steps of a host.
+    pub(crate) fn steps_mut(&mut self) -> Option<&mut Steps> {
+        match self {
+            Self::Host(host) => host.steps_mut(),
+            Self::Several(host) => host.steps_mut(),
+            Self::Switch(_) => None,
+        }
+    }
+
     /// One more flow leaves from it, `now` or later. `number`: the stream of PUTs that begins with it.
     pub(crate) fn add_sender(&mut self, index: u32, number: Option<u32>, now: u64, world: &World) {
         match self {

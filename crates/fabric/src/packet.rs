@@ -1,8 +1,11 @@
 //! A frame under way: 32 bytes, copied by value from inbox to queue to inbox.
+use std::io::{Result, Write};
+
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Message};
 use borsh::{BorshDeserialize, BorshSerialize};
 
+use crate::reuse::relative;
 use crate::transport::put::frame;
 
 /// Bit of [`Packet::seq`]: the receiver cannot know from the flow's size that this is its last packet.
@@ -100,7 +103,7 @@ impl Kind {
 }
 
 /// A frame. While it waits in a queue, `port` is its ingress port and `next` its successor.
-#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Clone, Copy, Debug, BorshDeserialize)]
 #[repr(C)]
 pub(crate) struct Packet {
     /// Picosecond from which the node it is going to knows it and may forward it: its complete arrival, or that of its
@@ -121,6 +124,17 @@ pub(crate) struct Packet {
     /// What an ACK or CNP reports about the data; such frames are not markable themselves. Data has a flag here while it waits in a
     /// switch, see [`Packet::is_flagged`].
     pub(crate) echo: CodePoint,
+}
+
+impl BorshSerialize for Packet {
+    fn serialize<W: Write>(&self, out: &mut W) -> Result<()> {
+        if backwater_units::relative::now().is_some() {
+            return relative::packet(self, out);
+        }
+        let Self { time, flow, seq, dst, next, port, size, kind, code, class, echo } = self;
+        (time, flow, seq, dst, next, port).serialize(out)?;
+        (size, kind, code, class, echo).serialize(out)
+    }
 }
 
 impl Message for Packet {

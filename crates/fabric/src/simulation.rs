@@ -3,11 +3,12 @@ mod completions;
 mod course;
 mod dependencies;
 mod homes;
-mod ideal;
+pub(crate) mod ideal;
 mod inject;
 pub(crate) mod look;
 mod outcome;
 pub mod retrace;
+mod reuse;
 mod sizes;
 mod snapshot;
 mod stall;
@@ -15,6 +16,7 @@ mod stall;
 use borsh::{BorshDeserialize, BorshSerialize};
 pub use completions::{Completion, Completions};
 pub use course::Course;
+pub use reuse::Reused;
 pub use sizes::{Sizes, sizes};
 pub use snapshot::form;
 
@@ -42,7 +44,9 @@ use crate::node::{FabricNode, HostRef};
 use crate::observe::taps::taps;
 use crate::packet::Packet;
 use crate::record::FaultKind;
+use crate::reuse::laps::Laps;
 use crate::simulation::look::Looks;
+use crate::simulation::reuse::Counted;
 use crate::spec::Spec;
 use crate::switch::Switch;
 use crate::user::UserFault;
@@ -114,6 +118,10 @@ pub struct Simulation {
     goal: u64,
     /// Flows of its spec; those after them were injected.
     given: u32,
+    /// The iterations that may be counted, if that is asked for; why there are none, if there are not.
+    laps: Option<Result<Arc<Laps>, String>>,
+    /// What was counted.
+    counted: Option<Arc<Counted>>,
     /// Some hosts take packets later than they come.
     has_slow_hosts: bool,
     /// If no packet moves for so many picoseconds while a gate is closed, none will: a whole number of windows. So often the
@@ -156,6 +164,7 @@ impl Simulation {
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
+        let laps = spec.reuse.then(|| reuse::laps(&spec, &ends, &world, &*processes));
         let build = |node| build(node, &spec, &ends, &world);
         let is_alone = processes.count() == 1 && !matches!(kind, Kind::Windows { threads: 2.. });
         let homes = if is_alone { homes::any(network) } else { homes::homes(network) };
@@ -170,7 +179,8 @@ impl Simulation {
         let has_slow_hosts = spec.endpoints.iter().any(Option::is_some);
         let given = world.flows.len() as u32;
         let (world, steps) = (Arc::new(world), steps.into());
-        Self { engine, world, network, steps, goal, given, has_slow_hosts, stall, settled }
+        let counted = None;
+        Self { engine, world, network, steps, goal, given, laps, counted, has_slow_hosts, stall, settled }
     }
 
     /// Runs to the end. Records go to `sink` in batches, in order of time within a batch.
@@ -425,12 +435,15 @@ impl Simulation {
         let all: Vec<[u64; 4]> = self.engine.processes().gather(vec![own]);
         let [ports, state, packets, packet_bytes] =
             std::array::from_fn(|at| all.iter().map(|own| own[at]).sum());
+        let (now, hops) = (self.engine.now(), self.packet_hops());
+        let (digest, events) = (self.engine.digest(), self.engine.events());
+        let counted = self.counted.as_deref();
         Totals {
             end,
-            now: self.engine.now(),
-            digest: self.engine.digest(),
-            events: self.engine.events(),
-            packet_hops: self.packet_hops(),
+            now: counted.map_or(now, |counted| counted.end(now)),
+            digest: counted.map_or(digest, |counted| counted.digest(digest)),
+            events: counted.map_or(events, |counted| counted.sum(events, |of| of.events)),
+            packet_hops: counted.map_or(hops, |counted| counted.sum(hops, |of| of.packet_hops)),
             windows: stats.windows,
             shared: stats.shared,
             window: stats.window,

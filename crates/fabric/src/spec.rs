@@ -91,6 +91,8 @@ pub struct Spec {
     /// Whether a switch may run its ports one after the other through a window in which none can affect another.
     /// The outcome is the same; `false` is for measuring and testing the path that always keeps the order.
     pub batching: bool,
+    /// Whether iterations that start from the same state are counted ([`crate::Simulation::run_reusing`]).
+    pub reuse: bool,
 }
 
 impl Spec {

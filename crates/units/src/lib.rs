@@ -10,11 +10,15 @@
 
 #[cfg(feature = "config")]
 extern crate alloc;
+#[cfg(feature = "snapshot")]
+extern crate std;
 
 #[cfg(feature = "config")]
 pub mod config;
 mod parse;
 mod quantity;
+#[cfg(feature = "snapshot")]
+pub mod relative;
 
 pub use parse::ParseError;
 pub use quantity::{Bytes, Rate, Span, Time};

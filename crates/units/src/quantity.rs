@@ -7,7 +7,7 @@ use crate::PS_PER_S;
 /// A point in simulated time: picoseconds since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
-pub struct Time(u64);
+pub struct Time(#[cfg_attr(feature = "snapshot", borsh(serialize_with = "crate::relative::instant"))] u64);
 
 /// A length of simulated time in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

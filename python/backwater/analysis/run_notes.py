@@ -50,6 +50,7 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     ]
     if not results.complete:
         lines.append(Remark("partial", None, "the run was interrupted; these are the results until then"))
+    lines += _reused(meta)
     lines += time_profile.lines(results)
     lines += codes.told(meta)
     lines += codes.told(meta, "note")
@@ -75,6 +76,17 @@ def _lines(results: Results, alone: Mapping[str, Results]) -> list[str | Remark]
     lines += _cut_short(results)
     lines += _never_off(results)
     return lines
+
+
+def _reused(meta: Mapping[str, Any]) -> list[str]:
+    """How many iterations were counted."""
+    reuse = meta.get("reuse") or {}
+    if not reuse.get("counted"):
+        return []
+    return [
+        f"iterations: {quantities.count(reuse['iterations'])}, of which {quantities.count(reuse['counted'])} were "
+        "counted, not simulated (run.reuse)"
+    ]
 
 
 def _rings(meta: Mapping[str, Any]) -> list[Remark]:

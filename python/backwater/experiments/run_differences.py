@@ -58,6 +58,12 @@ def between(first: Results, second: Results) -> Difference:
     ends = tuple(int(run.meta["sim_time_ps"]) for run in runs)
     parting = None
     if digests[0] != digests[1] or ends[0] != ends[1]:
+        for run in runs:
+            if run.digest.startswith("reuse-"):
+                raise UsageError(
+                    f"{run.folder} cannot be compared frame by frame: {run.meta['reuse']['counted']} iterations were "
+                    "counted, not simulated (run.reuse). Run it with run.reuse = false, and compare that"
+                )
         parting = _parting(_Again(first), _Again(second))
     return Difference(
         tuple(settings(first.meta["scenario"], second.meta["scenario"])),

@@ -44,12 +44,12 @@ pub use tcd::{Tcd, Trend};
 
 /// Everything a detector remembers about one egress port and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
+#[cfg_attr(feature = "snapshot", derive(borsh::BorshDeserialize))]
 pub struct Registers {
     /// The ON-OFF pattern is held to last until here. TCD: the end of the last OFF period plus max(Ton). NP-ECN: for
     /// ever while a paused packet is queued, else the beginning of time.
     release: Time,
-    /// End of the period T whose trend is being watched.
+    /// End of the period T whose trend is being watched. It counts while the port is being judged, which begins with another one.
     window_end: Time,
     /// What was queued when the last OFF period ended. TCD: in bytes. NP-ECN: in packets, less those that left since.
     /// FECN, which does not look at OFF periods: eligible packets still to pass unmarked.
@@ -57,6 +57,19 @@ pub struct Registers {
     /// Bytes queued at the start of the period T.
     queue_at_sample: u32,
     state: PortState,
+}
+
+#[cfg(feature = "snapshot")]
+impl borsh::BorshSerialize for Registers {
+    fn serialize<W: borsh::io::Write>(&self, out: &mut W) -> borsh::io::Result<()> {
+        let Self { release, window_end, at_resume, queue_at_sample, state } = self;
+        backwater_units::relative::deadline_time(release, out)?;
+        let counts = matches!(state, PortState::Judging) || backwater_units::relative::now().is_none();
+        if counts {
+            window_end.serialize(out)?;
+        }
+        (at_resume, queue_at_sample, state).serialize(out)
+    }
 }
 
 impl Registers {

@@ -129,6 +129,7 @@ pub struct Notify {
     /// Grid and advice: the flow's first packet. `FirstMark`: the earliest instant of the next CNP. `MAX`: no packet yet.
     pub(super) anchor: Time,
     /// End of the slot whose packets are counted. Kept only where a fraction asks for it. Advice: the latest packet.
+    #[cfg_attr(feature = "snapshot", borsh(serialize_with = "backwater_units::relative::once_time"))]
     pub(super) slot_end: Time,
     /// Advice: the time between two packets, smoothed.
     pub(super) between: Span,

@@ -9,10 +9,11 @@
 //! of the engine has to know more than its own nodes, and any number of threads makes the same run. The messages cross no port and fill
 //! no queue.
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Result, Write};
 
 use backwater_engine::{Link, Place};
 use backwater_traffic::trace::{Finishes, Part};
-use backwater_units::Span;
+use backwater_units::{Span, relative};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::Spec;
@@ -138,6 +139,20 @@ impl JobsHere {
             }
         }
         Some(Box::new(here))
+    }
+
+    /// What it knows, relative to an instant.
+    pub(crate) fn relative<W: Write>(&self, out: &mut W) -> Result<()> {
+        let Self { since, begun, missing, places: _ } = self;
+        for (key, at) in since {
+            key.serialize(out)?;
+            relative::instant(at, out)?;
+        }
+        for (group, at) in begun {
+            group.serialize(out)?;
+            relative::instant(at, out)?;
+        }
+        missing.serialize(out)
     }
 
     /// Tells where all nodes live.

@@ -1,6 +1,8 @@
 //! Flows that start when something has happened at their source: the steps of one host.
+use std::io::{Result, Write};
+
 use backwater_traffic::trace::{Event, Finishes, Part, Step};
-use backwater_units::Time;
+use backwater_units::{Time, relative};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::jobs::Done;
@@ -76,6 +78,28 @@ impl Steps {
             list.sort_unstable();
         }
         Some(Box::new(Self { waiting, sent, acked, received, done, begun: vec![u64::MAX; senders] }))
+    }
+
+    /// What the steps of these iterations of a host are, relative to an instant. When something happened that they wait for counts for records
+    /// only, but for the last of it.
+    pub(crate) fn relative<W: Write>(&self, of: &[Vec<u32>], out: &mut W) -> Result<()> {
+        for slot in of.iter().flatten() {
+            let Waiting { missing, latest, at, .. } = &self.waiting[*slot as usize];
+            missing.serialize(out)?;
+            relative::once(latest, out)?;
+            relative::instant(at, out)?;
+        }
+        Ok(())
+    }
+
+    /// When a step was carried out; `u64::MAX`: not yet.
+    pub(crate) fn carried_out_at(&self, slot: u32) -> u64 {
+        self.waiting[slot as usize].at
+    }
+
+    /// A step is never carried out. What it waits for may happen.
+    pub(crate) fn hold_for_ever(&mut self, slot: u32) {
+        self.waiting[slot as usize].missing += 1;
     }
 
     /// The host has one more sender, after all others, which starts by itself.

@@ -6,6 +6,7 @@
 mod kept;
 
 use std::collections::VecDeque;
+use std::io::{Result, Write};
 
 use backwater_control::CodePoint;
 use backwater_control::detector::Detector;
@@ -14,13 +15,14 @@ use backwater_control::flow_control::{
 };
 use backwater_engine::{Post, Stream, stream, uniform};
 use backwater_topology::{Network, Port};
-use backwater_units::{Bytes, Span, Time};
+use backwater_units::{Bytes, Span, Time, relative};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
+use crate::reuse::relative as view;
 use crate::world::{CreditSettings, World};
 
 /// Purposes of the random streams of phases and lost updates; entity: node << 16 | port.
@@ -115,6 +117,42 @@ pub(crate) struct UpdateSent {
 }
 
 impl Credits {
+    /// What they are, relative to an instant. Units are counted without end: what counts is how far the two ends of a lane are apart.
+    pub(crate) fn relative<W: Write>(&self, out: &mut W) -> Result<()> {
+        let Self { settings, periodic: _, lanes, phase, loss, .. } = self;
+        for (at, lane) in lanes.iter().enumerate() {
+            let Lane { sender, receiver, issued, leaving, armed } = lane;
+            let (own, other) = view::sent(at);
+            sender.fctbs().wrapping_sub(own).serialize(out)?;
+            sender.fccl().wrapping_sub(own).serialize(out)?;
+            receiver.abr().wrapping_sub(other).serialize(out)?;
+            receiver.granted().wrapping_sub(other).serialize(out)?;
+            (receiver.held(), receiver.buffer(), armed, issued.len(), leaving.len()).serialize(out)?;
+            for (time, fccl) in issued {
+                relative::instant(time, out)?;
+                fccl.wrapping_sub(other).serialize(out)?;
+            }
+            for Leaving { until, units } in leaving {
+                // What has left is taken down when the lane is looked at next.
+                relative::deadline(until, out)?;
+                units.serialize(out)?;
+            }
+        }
+        if let (CreditReturn::Periodic(period), Some(now)) = (settings.returned, relative::now()) {
+            // Each port has a grid of its own on which updates leave.
+            for phase in phase {
+                (now.wrapping_sub(phase.as_ps()) % period.as_ps()).serialize(out)?;
+            }
+        }
+        // What is not among these was so from the beginning.
+        (loss, &self.pools).serialize(out)
+    }
+
+    /// Units sent so far by port and class.
+    pub(crate) fn sent(&self) -> Vec<u32> {
+        self.lanes.iter().map(|lane| lane.sender.fctbs()).collect()
+    }
+
     pub(crate) fn new(node: u32, network: &Network, settings: &CreditSettings, world: &World) -> Self {
         let ports = network.ports(node);
         let mtu = Bytes::new(u64::from(world.payload) + u64::from(world.header));

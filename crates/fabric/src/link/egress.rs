@@ -1,6 +1,7 @@
 //! The sending side of a link: when it is free, what gates it, where it leads.
 use backwater_engine::Place;
 use backwater_topology::Port;
+use backwater_units::relative::{deadline, tally};
 use backwater_units::{Bytes, Rate};
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -10,7 +11,8 @@ use crate::spec::Clock;
 #[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 #[repr(align(64))]
 pub(crate) struct Egress {
-    /// When the frame on the wire has left completely.
+    /// When the frame on the wire has left completely. Who asks compares it with the present.
+    #[borsh(serialize_with = "deadline")]
     pub(super) busy_until: u64,
     delay: u64,
     /// How much of a frame must be in before the peer may forward it, in picoseconds on this link; more than any frame takes
@@ -21,6 +23,7 @@ pub(crate) struct Egress {
     ps_per_byte: u32,
     /// The node at the other end and where the engine keeps it.
     pub(super) peer: u32,
+    #[borsh(serialize_with = "tally")]
     pub(super) place: Place,
     pub(super) peer_port: u16,
     /// Its detector among those of the world.

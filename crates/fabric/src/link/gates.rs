@@ -2,6 +2,7 @@
 use backwater_control::flow_control::CreditReturn;
 use backwater_control::{CodePoint, PortState};
 use backwater_engine::Post;
+use backwater_units::relative::{deadline, tally};
 use backwater_units::{Bytes, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -74,17 +75,28 @@ pub(crate) fn settled(reach: Span, world: &World) -> Span {
 /// Gate and accounts of an egress queue that change only when it is paused or starved, marked or judged anew.
 #[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Gate {
-    /// Timed pauses: when the pause runs out.
+    /// Timed pauses: when the pause runs out. Later on only a watchdog asks.
+    #[borsh(serialize_with = "deadline")]
     until: u64,
+    /// Since when a closed one is closed: for accounts, watchdogs and the search for deadlocks.
+    #[borsh(serialize_with = "tally")]
     since: u64,
-    /// How long it has been closed in all, or its packets held back by the throttle of the NIC.
+    /// How long it has been closed in all, or its packets held back by the throttle of the NIC. Senders keep what it was when they looked
+    /// last, and ask for the difference.
+    #[borsh(serialize_with = "tally")]
     paused_ps: u64,
     /// What of it the throttle was.
+    #[borsh(serialize_with = "tally")]
     throttled_ps: u64,
+    #[borsh(serialize_with = "tally")]
     state_since: u64,
+    #[borsh(serialize_with = "tally")]
     in_state: [u64; 4],
+    #[borsh(serialize_with = "tally")]
     pauses: u32,
+    #[borsh(serialize_with = "tally")]
     ce_marks: u32,
+    #[borsh(serialize_with = "tally")]
     ue_marks: u32,
     /// An expiry timer is in the heap.
     armed: bool,

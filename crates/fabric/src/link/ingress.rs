@@ -1,9 +1,13 @@
 //! The receiving side of a switch port: what it holds of the packet memory, and the PAUSEs it has sent for it.
+use std::io::{Result, Write};
+
 use backwater_control::flow_control::{Admission, Decision, Ingress, Level, LossyPool, Threshold};
 use backwater_units::Span;
+use backwater_units::relative::{self, deadline, tally};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::packet::Packet;
+use crate::reuse::relative as view;
 
 /// One ingress port and class.
 #[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
@@ -13,9 +17,12 @@ pub(crate) struct Account {
     calm: u32,
     /// What `calm` is when none is: no threshold can be crossed below it, whatever the others hold.
     quiet: u32,
+    #[borsh(serialize_with = "tally")]
     peak: u32,
+    #[borsh(serialize_with = "tally")]
     pauses_sent: u32,
     /// Timed pauses: when to look again.
+    #[borsh(serialize_with = "deadline")]
     pub(super) poll_at: u64,
     pub(super) poll_armed: bool,
     pub(super) outstanding: bool,
@@ -67,9 +74,13 @@ pub(crate) struct Memory {
     /// What of it classes hold that share a pool for what may be lost.
     lossy: u64,
     /// What the thresholds call shared: all memory (static), the pool (dynamic).
+    /// It follows from the accounts, and is found out before it is asked for where it is stale.
+    #[borsh(serialize_with = "tally")]
     shared: u64,
+    #[borsh(serialize_with = "tally")]
     shared_is_stale: bool,
     /// Something was booked since the last look at the peaks.
+    #[borsh(serialize_with = "tally")]
     grown: bool,
     capacity: u64,
     /// The least of all `quiet`.
@@ -80,11 +91,21 @@ pub(crate) struct Memory {
     outstanding: u32,
     /// Ingress ports that each class holds paused, and when the last of them was let go.
     holding: [u16; 8],
+    #[borsh(serialize_with = "save_holds")]
     held_until: [u64; 8],
     /// Classes under credits: their ingress ports are limited by what they grant, not here.
     credited: u8,
     /// No packet may pass the crossbar by.
     crossed: bool,
+}
+
+/// When a class was held last is asked for by few detectors.
+fn save_holds<W: Write>(until: &[u64; 8], out: &mut W) -> Result<()> {
+    match view::asks_last_hold() {
+        Some(true) => until.iter().try_for_each(|until| relative::instant(until, out)),
+        Some(false) => Ok(()),
+        None => until.serialize(out),
+    }
 }
 
 impl Memory {

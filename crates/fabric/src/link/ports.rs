@@ -1,5 +1,6 @@
 //! What switches and NICs have in common: ports with queues and gates, their wakes and timers, what they note.
 use std::collections::BTreeMap;
+use std::io::{Result, Write};
 
 use backwater_control::detector::Registers;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -7,6 +8,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use backwater_control::CodePoint;
 use backwater_engine::{Class, Key, Place, Post, Ties, Trajectory};
 use backwater_topology::Network;
+use backwater_units::relative::{self, instant, tally};
 use backwater_units::{Bytes, Time};
 
 use crate::ctx::Ctx;
@@ -23,6 +25,7 @@ use crate::log::Records;
 use crate::packet::{Kind, Packet};
 use crate::record::DropReason;
 use crate::record::SampleRecord;
+use crate::reuse::relative::seldom;
 use crate::spec::Clock;
 use crate::violation::{Breach, What};
 use crate::world::World;
@@ -36,9 +39,13 @@ pub(crate) const NIC: u16 = 0;
 #[repr(C)]
 pub(crate) struct Queue {
     fifo: Fifo,
+    /// What was sent is told by telemetry and samples only.
+    #[borsh(serialize_with = "tally")]
     sent_bytes: u64,
     pub(super) bytes: u32,
+    #[borsh(serialize_with = "tally")]
     peak: u32,
+    #[borsh(serialize_with = "tally")]
     sent_packets: u64,
     pub(super) registers: Registers,
 }
@@ -158,30 +165,45 @@ pub(crate) struct Ports {
     /// `queues[port * classes + class]`, as are the gates.
     pub(super) queues: Vec<Queue>,
     pub(super) gates: Vec<Gate>,
+    /// Relative to an instant its packets stand in their queues.
+    #[borsh(serialize_with = "tally")]
     pool: Pool,
     /// What travels beside the frames that are here.
+    #[borsh(serialize_with = "save_extensions")]
     extensions: Extensions,
     /// Pending wake of each port: time << 10 | rank, so that the minimum is the next.
+    #[borsh(serialize_with = "save_wakes")]
     wakes: Vec<u64>,
     timers: Timers,
+    /// Follows from both.
+    #[borsh(serialize_with = "tally")]
     next: Key,
+    #[borsh(serialize_with = "tally")]
     trajectory: Trajectory,
     /// Frames of the links' flow control that arrived here.
+    #[borsh(serialize_with = "tally")]
     link_frames: u64,
+    #[borsh(serialize_with = "tally")]
     pub(super) records: Records,
     breach: Option<Breach>,
     sampled: Vec<u16>,
+    #[borsh(serialize_with = "instant")]
     next_sample: u64,
     /// Under credits: what each port may send and has to tell.
+    #[borsh(serialize_with = "save_credits")]
     pub(super) credits: Option<Box<Credits>>,
+    #[borsh(serialize_with = "tally")]
     isolation_counts: IsolationCounts,
-    /// What was lost here.
+    /// What was lost here: of it nothing decides what happens but what queue pairs are told that send again.
+    #[borsh(serialize_with = "tally")]
     pub(super) drops: Drops,
     /// Data packets of flows that ended here, by flow and reason; without one, PUTs that came once more.
+    #[borsh(serialize_with = "save_lost")]
     pub(super) lost: BTreeMap<(u32, Option<DropReason>), u32>,
     /// Last packets of flows among them, where queue pairs send again.
     pub(super) lost_last: Vec<LostLast>,
     /// What it knows of the faults of the run, if there are any.
+    #[borsh(serialize_with = "seldom")]
     pub(super) faults: Option<Box<FaultState>>,
 }
 
@@ -195,6 +217,41 @@ pub(crate) const LONGEST_RUN: u64 = 1 << (64 - RANK_BITS);
 #[inline]
 pub(super) const fn wake_key(time: u64, rank: u16) -> u64 {
     if time < LONGEST_RUN { time << RANK_BITS | rank as u64 } else { NO_WAKE }
+}
+
+/// Wakes of ports, each by itself: its rank follows from its port.
+pub(super) fn save_wakes<W: Write>(wakes: &Vec<u64>, out: &mut W) -> Result<()> {
+    if relative::now().is_none() {
+        return wakes.serialize(out);
+    }
+    wakes.iter().try_for_each(|wake| instant(&wake_time(*wake), out))
+}
+
+fn save_extensions<W: Write>(extensions: &Extensions, out: &mut W) -> Result<()> {
+    if relative::now().is_none() {
+        return extensions.serialize(out);
+    }
+    seldom(&(!extensions.is_empty()).then_some(extensions), out)
+}
+
+fn save_lost<W: Write>(lost: &BTreeMap<(u32, Option<DropReason>), u32>, out: &mut W) -> Result<()> {
+    if relative::now().is_none() {
+        return lost.serialize(out);
+    }
+    seldom(&(!lost.is_empty()).then_some(lost), out)
+}
+
+#[allow(clippy::ref_option, reason = "so a derived form calls it")]
+fn save_credits<W: Write>(credits: &Option<Box<Credits>>, out: &mut W) -> Result<()> {
+    match credits {
+        Some(credits) if relative::now().is_some() => credits.relative(out),
+        credits => credits.serialize(out),
+    }
+}
+
+/// The time of a wake, or of any instant as [`wake_key`] has it.
+pub(super) const fn wake_time(wake: u64) -> u64 {
+    if wake == NO_WAKE { u64::MAX } else { wake >> RANK_BITS }
 }
 
 /// The least of the wakes of a node. By fours: the loop over all is made of vector instructions, which take three times as many to compare

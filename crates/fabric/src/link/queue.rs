@@ -1,14 +1,26 @@
 //! Packet memory of a node: one slab, in which every queue is a linked list.
+use std::io::{Result, Write};
+
 use crate::packet::Packet;
+use crate::reuse::relative;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 const NONE: u32 = u32::MAX;
 
 /// First and last packet of a queue in the node's [`Pool`].
-#[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Clone, Copy, Debug, BorshDeserialize)]
 pub(crate) struct Fifo {
     head: u32,
     tail: u32,
+}
+
+impl BorshSerialize for Fifo {
+    fn serialize<W: Write>(&self, out: &mut W) -> Result<()> {
+        match relative::waiting(self.head) {
+            Some(packets) => packets.serialize(out),
+            None => (self.head, self.tail).serialize(out),
+        }
+    }
 }
 
 impl Default for Fifo {
@@ -40,6 +52,11 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) const fn new() -> Self {
         Self { packets: Vec::new(), free: NONE }
+    }
+
+    /// All slots, also those not in use.
+    pub(crate) fn memory_of_packets(&self) -> &[Packet] {
+        &self.packets
     }
 
     /// Whether the next packet needs a new slot.

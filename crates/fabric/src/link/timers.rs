@@ -1,11 +1,14 @@
 //! The timers of a node: a heap, and beside it those of which each port has one at most.
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::io::{Result, Write};
 
 use backwater_engine::Ties;
+use backwater_units::relative::{instant, tally};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use crate::link::ports::{NO_WAKE, Purpose, RANK_BITS, RANKS, least, wake_key};
+use crate::link::ports::{NO_WAKE, Purpose, RANK_BITS, RANKS, least, save_wakes, wake_key};
+use crate::reuse::relative;
 use crate::saved::{load_heap, save_heap};
 
 /// Timers are ordered by time, rank, purpose and argument: by all of it as one number, which takes a third of the instructions.
@@ -86,15 +89,47 @@ impl PartialEq for Timer {
 
 impl Eq for Timer {}
 
+impl Timer {
+    /// What it is, relative to an instant.
+    fn relative<W: Write>(&self, out: &mut W) -> Result<()> {
+        instant(&self.time, out)?;
+        (self.rank, self.purpose).serialize(out)?;
+        match self.purpose {
+            Purpose::Step => relative::step(self.argument, out),
+            Purpose::Notify => relative::receiver(self.argument, out),
+            Purpose::PauseExpiry | Purpose::Poll | Purpose::Credit | Purpose::Cnp => {
+                self.argument.serialize(out)
+            }
+            Purpose::Crossed | Purpose::Start => self.argument.serialize(out),
+            _ => {
+                relative::untold("timers of other schemes");
+                Ok(())
+            }
+        }
+    }
+}
+
+fn save_timers<W: Write>(timers: &BinaryHeap<Reverse<Timer>>, out: &mut W) -> Result<()> {
+    if backwater_units::relative::now().is_none() {
+        return save_heap(timers, out);
+    }
+    let mut sorted: Vec<&Timer> = timers.iter().map(|Reverse(timer)| timer).collect();
+    sorted.sort_unstable();
+    sorted.len().serialize(out)?;
+    sorted.into_iter().try_for_each(|timer| timer.relative(out))
+}
+
 /// Those of a node.
 #[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(super) struct Timers {
-    #[borsh(serialize_with = "save_heap", deserialize_with = "load_heap")]
+    #[borsh(serialize_with = "save_timers", deserialize_with = "load_heap")]
     heap: BinaryHeap<Reverse<Timer>>,
     /// When the packet of each ingress port will have crossed, as [`wake_key`] has it. Every packet sets one: a heap would cost twice as
     /// much. Empty where nothing crosses.
+    #[borsh(serialize_with = "save_wakes")]
     crossings: Vec<u64>,
     /// Time and rank of the earliest of all.
+    #[borsh(serialize_with = "tally")]
     first: u64,
 }
 

@@ -1,10 +1,12 @@
 //! A host: a NIC with one port or several, the sending and receiving halves of its queue pairs.
+use std::io::{Result, Write};
+
 use backwater_control::notify::{Advice, Mode, Notify};
 use backwater_engine::{
     Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
 };
 use backwater_traffic::OWN_CONNECTION;
-use backwater_units::{Bytes, Rate, Time};
+use backwater_units::{Bytes, Rate, Time, relative};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::host_flows::HostFlows;
@@ -27,6 +29,8 @@ use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
 use crate::packet::{Kind, Packet};
 use crate::record::RateRecord;
+use crate::reuse::laps::AtHost;
+use crate::reuse::relative as view;
 use crate::spec::{Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::transport::Transports;
@@ -330,6 +334,85 @@ impl<N: Nics> Host<N> {
         this
     }
 
+    /// What it is, relative to an instant: `of` are its flows and steps, of which those before the iteration `first` are over, and those
+    /// after `last` have not begun.
+    pub(crate) fn relative<W: Write>(
+        &self,
+        of: &AtHost,
+        (first, last): (u32, u32),
+        world: &World,
+        out: &mut W,
+    ) -> Result<()> {
+        let Self {
+            ports,
+            senders,
+            pacers,
+            receivers,
+            notifiers,
+            connections,
+            order,
+            started,
+            pacing_queue,
+            watched,
+            notified,
+            requests,
+            throttle,
+            transports,
+            steps,
+            ranks,
+            jobs,
+            endpoint,
+            reorder,
+            responders,
+            detour: _,
+            delivered,
+            nics,
+        } = self;
+        let now = relative::now().unwrap_or_default();
+        let (from, to) = (first as usize, last as usize + 1);
+        ports.serialize(out)?;
+        for slot in slice_of(&of.senders, from, to).iter().flatten() {
+            let begun = self.has_begun(*slot, world);
+            begun.serialize(out)?;
+            if begun {
+                let sender = &senders[*slot as usize];
+                let port = self.port_of(sender.pacer());
+                let class = notified.class_of(sender, port, world);
+                view::behind_gate(ports.closed_for(port, class, now));
+                (sender, &pacers[sender.pacer() as usize]).serialize(out)?;
+                relative::instant(&self.start_of(*slot, world).as_ps(), out)?;
+                pacing_queue.relative_number(sender.pacer()).serialize(out)?;
+            }
+        }
+        for slot in slice_of(&of.receivers, from, to).iter().flatten() {
+            let receiver = &receivers[*slot as usize];
+            (receiver, notifiers.get(receiver.notes() as usize)).serialize(out)?;
+        }
+        // Those of the next iteration may have seen something that they wait for.
+        if let Some(steps) = steps {
+            steps.relative(slice_of(&of.steps, from, to + 1), out)?;
+        }
+        if let Some(jobs) = jobs {
+            jobs.relative(out)?;
+        }
+        pacing_queue.relative(out)?;
+        (order, started, watched, requests).serialize(out)?;
+        let others = [
+            (!connections.is_empty(), "messages that share queue pairs"),
+            (!notified.is_empty(), "isolation at NICs"),
+            (throttle.is_some(), "throttles of NICs"),
+            (!transports.is_empty(), "PUT streams"),
+            (ranks.is_some(), "programs of ranks"),
+            (endpoint.is_some(), "slow hosts"),
+            (reorder.is_some(), "receivers that sort"),
+            (responders.is_some(), "queue pairs that send again what is lost"),
+            (delivered.is_some(), "what hosts get by period"),
+            (nics.several().is_some(), "hosts with several ports"),
+        ];
+        others.iter().filter(|(is_there, _)| *is_there).for_each(|(_, what)| view::untold(what));
+        Ok(())
+    }
+
     /// The sending half of one more flow, which starts `now` or later. `number`: the stream of PUTs that begins with it.
     pub(crate) fn add_sender(&mut self, index: u32, number: Option<u32>, now: u64, world: &World) {
         let start = |sender: &Sender| world.flows[sender.flow() as usize].start;
@@ -452,6 +535,10 @@ impl<N: Nics> Host<N> {
     /// The steps of its rank.
     pub(crate) fn steps(&self) -> Option<&Steps> {
         self.steps.as_deref()
+    }
+
+    pub(crate) fn steps_mut(&mut self) -> Option<&mut Steps> {
+        self.steps.as_deref_mut()
     }
 
     /// The receiving halves of its queue pairs.
@@ -628,4 +715,9 @@ impl<N: Nics> Host<N> {
             }
         }
     }
+}
+
+/// Those of some iterations, as far as there are any.
+fn slice_of(all: &[Vec<u32>], from: usize, to: usize) -> &[Vec<u32>] {
+    &all[from.min(all.len())..to.min(all.len())]
 }

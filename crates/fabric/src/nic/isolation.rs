@@ -40,6 +40,11 @@ struct Entry {
 }
 
 impl Notified {
+    /// Whether nobody has notified it of anything.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The class in which a queue pair's packets leave now, by that port.
     #[inline]
     pub(crate) fn class_of(&self, sender: &Sender, port: u16, world: &World) -> u8 {

@@ -1,5 +1,10 @@
 //! Which queue pair of a NIC sends next: of those whose packet is due, the one whose turn it is (round robin), or the one
 //! that has been due for longest.
+use std::io::{Result, Write};
+
+use backwater_units::relative;
+
+use crate::reuse::relative as view;
 use crate::spec::NicScheduler;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -50,6 +55,36 @@ impl PacingQueue {
             this.arrive(queue_pair);
         }
         this
+    }
+
+    /// What stands in it, relative to an instant. Numbers count up: what counts is how far they are from the next one.
+    pub(crate) fn relative<W: Write>(&self, out: &mut W) -> Result<()> {
+        let Self { lines, sending, in_turn, numbers: _, arrived, from } = self;
+        (sending, in_turn.then(|| from.wrapping_sub(*arrived))).serialize(out)?;
+        for ClassQueue { later, ready } in lines {
+            let mut entries = later.entries.clone();
+            // The order of a heap says nothing more.
+            entries.sort_unstable_by_key(|entry| (entry.due, entry.number));
+            let mut at = 0;
+            while let Some(number) = ready.at_or_after(at) {
+                let (due, pair) = ready.places[number];
+                entries.push(Entry { due, number: number as u32, pair });
+                at = number + 1;
+            }
+            (ready.count, entries.len()).serialize(out)?;
+            for Entry { due, number, pair } in entries {
+                in_turn.then(|| number.wrapping_sub(*arrived)).serialize(out)?;
+                relative::instant(&due, out)?;
+                view::sender(pair, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a queue pair, as far from the next one that is given.
+    pub(crate) fn relative_number(&self, queue_pair: u32) -> Option<u32> {
+        let number = self.numbers[queue_pair as usize];
+        (number != NEW).then(|| number.wrapping_sub(self.arrived))
     }
 
     /// There is one more queue pair, after all others.

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use backwater_engine::Post;
+use backwater_units::relative::deadline;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
@@ -25,6 +26,7 @@ use crate::transport::roce::queue_pair::Sender;
 pub(crate) struct Requests {
     costs: NicCosts,
     /// When the NIC may begin its next message.
+    #[borsh(serialize_with = "deadline")]
     next: u64,
     /// CNPs in the making, the earliest first: all take as long.
     cnps: VecDeque<Packet>,

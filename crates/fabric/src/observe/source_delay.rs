@@ -1,14 +1,19 @@
 //! Where the time of a flow goes at its source: behind earlier messages of its connection, paced by its reaction point,
 //! behind the NIC's closed gate, behind the NIC's other flows.
+use backwater_units::relative::once;
 use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::reuse::relative;
 
 /// The times of one flow, in picoseconds. From its start to the start of its last packet they add up, together with the
 /// time on the wire of all packets but the last.
 #[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(crate) struct SourceDelay {
     /// When the wire was done with the flow's latest packet; its start before the first one.
+    #[borsh(serialize_with = "once")]
     free_at: u64,
     /// What the NIC's gate had been closed in all when that packet left.
+    #[borsh(serialize_with = "relative::closed")]
     closed: u64,
     /// Spent waiting for earlier messages of the connection to leave.
     behind: u64,

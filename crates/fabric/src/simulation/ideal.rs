@@ -97,6 +97,12 @@ impl<'a> Ways<'a> {
     }
 }
 
+/// The links of the way of flow number `index`, and those of the way back, of hosts with one port.
+pub(crate) fn both_ways(index: u32, flow: &Flow, network: &Network, world: &World) -> [Vec<(u32, u16)>; 2] {
+    let (key, ends) = (world.key_of(index), (flow.src, flow.dst));
+    [(ends, false), ((ends.1, ends.0), true)].map(|(ends, back)| links(key, ends, back, None, network, world))
+}
+
 /// The stages of the ways of the flow that has path key `key`, the source's link first: several if it is sprayed over ports.
 fn of_data(key: PathKey, flow: &Flow, network: &Network, world: &World) -> Vec<Vec<Stage>> {
     let ends = (flow.src, flow.dst);

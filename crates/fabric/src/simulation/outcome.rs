@@ -69,23 +69,27 @@ impl Simulation {
         let lost = recovery::lost(&self.engine);
         let mut records = Vec::with_capacity(PIECE);
         let count = self.world.flows.len() as u32;
+        let counted = self.counted.as_deref();
         for first in (0..count).step_by(PIECE) {
             let flows = first..count.min(first + PIECE as u32);
             let flow = |index: u32| &self.world.flows[index as usize];
+            // A flow that was counted has the row of one that was simulated, later.
+            let source = |index: u32| counted.map_or((index, Span::ZERO), |counted| counted.source(index));
             // What came is known at one end, what was sent at the other: they may be in two processes.
             let came = flows
                 .clone()
-                .filter_map(|index| Some((index, self.came(index, self.host(flow(index).dst)?))));
+                .filter_map(|index| Some((index, self.came(source(index).0, self.host(flow(index).dst)?))));
             let came = self.gather(came.collect(), |(index, _)| *index);
             let sent = flows.clone().zip(&came).filter_map(|(index, (_, came))| {
                 let lost = lost.get(&index).map_or(&[][..], Vec::as_slice);
-                Some((index, self.sent(index, self.host(flow(index).src)?, came, lost)))
+                Some((index, self.sent(source(index).0, self.host(flow(index).src)?, came, lost)))
             });
             let sent = self.gather(sent.collect(), |(index, _)| *index);
             records.clear();
             let each = came.into_iter().zip(sent);
             records.extend(each.map(|((index, came), (_, sent))| {
-                self.flow_record(index, &sent, &came, ways.ideal(index, flow(index)))
+                let (_, later) = source(index);
+                self.flow_record(index, &sent, &came, ways.ideal(index, flow(index))).later(later)
             }));
             if records.len() == PIECE {
                 take(&records)?;
@@ -261,7 +265,20 @@ impl Simulation {
                 }
             }
         }
-        self.gather(records, |record| record.node)
+        let records = self.gather(records, |record| record.node);
+        match &self.counted {
+            Some(counted) => counted.ports(records),
+            None => records,
+        }
+    }
+}
+
+impl FlowRecord {
+    /// The same of a flow that was so much later.
+    fn later(self, by: Span) -> Self {
+        let [start, finish, acked] =
+            [self.start, self.finish, self.acked].map(|at| if at < Time::MAX { at + by } else { at });
+        Self { start, finish, acked, ..self }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::node::node_of_ports;
 use crate::observe::ground_truth::Truth;
 use crate::observe::roots::Roots;
 use crate::packet::{Kind, Packet};
+use crate::reuse::relative as view;
 use crate::spec::{Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
@@ -71,6 +72,39 @@ impl Saved for Switch {
         memory.judge_as(&judged);
         (*user, *fabric, *bursts) = BorshDeserialize::deserialize(from)?;
         Ok(())
+    }
+}
+
+impl Switch {
+    /// What it is, relative to an instant.
+    pub(crate) fn relative(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let Self { chassis, fabric, bursts: _ } = self;
+        let Chassis { ports, memory, forwarding, random, truth, roots, user } = chassis;
+        if !forwarding.goes_by_number() {
+            view::untold("packets of a flow that go several ways");
+        }
+        forwarding.save(out)?;
+        (ports, memory, random).serialize(out)?;
+        if truth.is_some() || roots.is_some() {
+            view::untold("the ground truth");
+        }
+        if user.is_some() {
+            view::untold("functions of the user's");
+        }
+        match fabric {
+            SwitchFabric::Output(_) => Ok(()),
+            SwitchFabric::Voq(voq) => voq.serialize(out),
+            SwitchFabric::Oldest(_) | SwitchFabric::Input(_) => {
+                view::untold(
+                    "switches that serve the oldest packet, or have one queue for each ingress port",
+                );
+                Ok(())
+            }
+            SwitchFabric::Cioq(_) | SwitchFabric::Pooled(_) | SwitchFabric::Bfc(_) => {
+                view::untold("switches with combined queues, two pools, or queues of flows");
+                Ok(())
+            }
+        }
     }
 }
 

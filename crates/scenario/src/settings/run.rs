@@ -38,6 +38,11 @@ pub struct Run {
     /// run --profile`. It does not change the result. Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
+    /// Iterations of a job or a collective operation that start from the same state as an earlier one are counted, not simulated, if nothing
+    /// else is on the way: the results are those of the whole run. Tables of single events (marks, PAUSEs, states, drops, ground truth,
+    /// dependencies) are not written then. Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reuse: bool,
     /// Names of the traffic entries that send; nothing of the others is sent. Network, draws and paths stay those of the whole scenario, so that
     /// the two runs differ by the other traffic alone. Default: all send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -27,6 +27,54 @@ struct Clash {
 
 const CLASHES: &[Clash] = &[
     Clash {
+        at: &["run", "until"],
+        both: |it| it.run.reuse && it.run.until.is_some(),
+        message: |it| {
+            let until = it.run.until.as_ref().map_or_else(String::new, |until| format!(" = \"{until}\""));
+            format!("run.reuse = true runs to the end of the last iteration, and here run.until{until}")
+        },
+        label: "not with run.reuse",
+        help: "take run.until out, and lower iterations; or write run.reuse = false",
+    },
+    Clash {
+        at: &["run", "reuse"],
+        both: |it| it.run.reuse && senders(it) != 1,
+        message: |it| {
+            format!(
+                "run.reuse = true counts the iterations of one job or one collective operation that nothing is beside, and here {} \
+                 entries of [[traffic]] and [[job]] send",
+                senders(it)
+            )
+        },
+        label: "needs one entry",
+        help: "name the one that is to send in run.only, take the others out, or write run.reuse = false",
+    },
+    Clash {
+        at: &["fault"],
+        both: |it| it.run.reuse && !it.fault.is_empty(),
+        message: |it| {
+            format!(
+                "run.reuse = true needs iterations that are alike, and {} [[fault]] {} at times of their own",
+                it.fault.len(),
+                if it.fault.len() == 1 { "entry acts" } else { "entries act" }
+            )
+        },
+        label: "not with run.reuse",
+        help: "take the faults out, or write run.reuse = false",
+    },
+    Clash {
+        at: &["probe"],
+        both: |it| it.run.reuse && recorded(it).is_some(),
+        message: |it| {
+            let key = recorded(it).unwrap_or_default();
+            format!(
+                "probe.{key} records what happens while it does, which run.reuse = true leaves out for what is counted"
+            )
+        },
+        label: "not with run.reuse",
+        help: "take the key out, or write run.reuse = false",
+    },
+    Clash {
         at: &["switch", "overflow"],
         both: |it| is_pooled(it) && it.switch.overflow != OnOverflow::Drop,
         message: |_| {
@@ -591,6 +639,27 @@ const ENTRY_CLASHES: [EntryClash; 8] = [
                host.nic.port = \"hash\"), or transport = \"roce\" for this entry",
     },
 ];
+
+/// How many entries send something.
+fn senders(settings: &Settings) -> usize {
+    if settings.run.only.is_empty() { settings.traffic.len() } else { settings.run.only.len() }
+}
+
+/// A key by which something is recorded event by event or period by period.
+fn recorded(settings: &Settings) -> Option<&'static str> {
+    let probe = &settings.probe;
+    let keys = [
+        ("sample", probe.sample.is_some()),
+        ("frames", probe.frames.is_some()),
+        ("packets", !probe.packets.is_empty()),
+        ("rates", !probe.rates.is_empty()),
+        ("puts", !probe.puts.is_empty()),
+        ("isolation", probe.isolation),
+        ("delivered", probe.delivered),
+        ("throttle-states", probe.throttle_states),
+    ];
+    keys.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
+}
 
 /// Reports every two choices that do not go together.
 pub(super) fn check(context: &mut Context<'_>) {

@@ -412,6 +412,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         faults,
         user: context.functions.absent(),
         batching: true,
+        reuse: settings.run.reuse,
         probe,
     };
     only::keep(context, &mut spec);

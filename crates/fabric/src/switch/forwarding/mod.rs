@@ -98,6 +98,11 @@ impl Forwarding {
         }
     }
 
+    /// Whether it chooses by a flow's number alone.
+    pub(crate) const fn goes_by_number(&self) -> bool {
+        matches!(self.all.choice, Choice::Number) && self.all.ways.is_none()
+    }
+
     /// Writes what has changed since the run began.
     pub(crate) fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
         let All { node: _, routes, ways, groups, choice, aside } = &*self.all;

@@ -6,6 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::app::ranks::outgoing::Outgoing;
 use crate::app::supply::Supply;
 use crate::observe::recovery::Recovery;
+use crate::reuse::relative::seldom;
 use crate::spec::PairSpec;
 use crate::transport::roce::reliable::{Losses, Reliable};
 use crate::transport::roce::segments::Segments;
@@ -19,18 +20,23 @@ pub(crate) struct Extras {
     /// If its reaction point wants round-trip times.
     pub(super) segments: Option<Segments>,
     /// If its application makes the packets one by one.
+    #[borsh(serialize_with = "seldom")]
     pub(super) supply: Option<Supply>,
     /// If ranks give it messages.
+    #[borsh(serialize_with = "seldom")]
     pub(super) outgoing: Option<Outgoing>,
     /// If its reaction point limits what is under way.
     pub(super) window: Option<Window>,
     /// If its NIC sends the first bytes of an idle queue pair at a rate of its own.
     pub(super) start: Option<Start>,
     /// If its queue pair sends again what is lost.
+    #[borsh(serialize_with = "seldom")]
     pub(super) losses: Option<Losses>,
     /// The same.
+    #[borsh(serialize_with = "seldom")]
     pub(super) recovery: Option<Box<Recovery>>,
     /// If it leads such a queue pair.
+    #[borsh(serialize_with = "seldom")]
     pub(super) reliable: Option<Reliable>,
 }
 

@@ -3,6 +3,7 @@ use backwater_control::CodePoint;
 use backwater_control::notify::{AckConfig, AckEcho};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::Span;
+use backwater_units::relative::{instant, tally};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::app::ranks::frame::{self, Message};
@@ -11,6 +12,7 @@ use crate::app::supply::Supply;
 use crate::observe::recovery::Leaves;
 use crate::observe::source_delay::SourceDelay;
 use crate::packet::LAST;
+use crate::reuse::relative;
 use crate::transport::roce::extras::Extras;
 use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::segments::Next;
@@ -35,11 +37,13 @@ pub(crate) enum After {
 /// The sending half.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Sender {
+    #[borsh(serialize_with = "relative::flow")]
     pub(super) flow: u32,
     class: u8,
     /// Its kind among the world's.
     kind: u16,
     /// What spaces its packets, among those of the host.
+    #[borsh(serialize_with = "tally")]
     pacer: u32,
     /// Number of its connection at the host; [`OWN_CONNECTION`] if it has a queue pair of its own.
     connection: u32,
@@ -51,6 +55,7 @@ pub(crate) struct Sender {
     acked: u32,
     /// Packets sent again.
     resent: u32,
+    #[borsh(serialize_with = "instant")]
     acked_at: u64,
     cnps_ce: u32,
     cnps_ue: u32,
@@ -451,11 +456,13 @@ impl Sender {
 /// The receiving half.
 #[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Receiver {
+    #[borsh(serialize_with = "relative::flow")]
     flow: u32,
     /// Its kind among the world's.
     kind: u16,
     packets: u32,
     expected: u32,
+    #[borsh(serialize_with = "instant")]
     finish: u64,
     received: u64,
     ce_packets: u32,
@@ -463,6 +470,7 @@ pub(crate) struct Receiver {
     /// Arrivals of PUTs that were not accepted.
     refused: u32,
     /// Its notification point, if it has one, among those of the host.
+    #[borsh(serialize_with = "tally")]
     pub(super) notes: u32,
     /// It receives messages of a rank, each with an end of its own.
     messages: bool,

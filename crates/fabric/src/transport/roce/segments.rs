@@ -1,8 +1,10 @@
 //! Round-trip times of segments, as TIMELY measures them (Mittal et al., SIGCOMM 2015, §3 and §4.1): from a segment's
 //! first packet to its completion, without the time that the segment takes on the wire of the NIC.
 use std::collections::VecDeque;
+use std::io::{Result, Write};
 
 use backwater_units::Span;
+use backwater_units::relative::{instant, once};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::SegmentSpec;
@@ -15,15 +17,25 @@ pub(crate) struct Segments {
     packets: u32,
     bytes: u32,
     wire: u64,
+    #[borsh(serialize_with = "once")]
     began: u64,
     /// Segments without ACK: the flow's packets up to their end, and the instant from which the round trip counts. As
     /// long as the most segments ever under way; it grows no more after that.
+    #[borsh(serialize_with = "save_open")]
     open: VecDeque<(u32, u64)>,
     /// The flow's packets sent so far, and how many that were at the latest measurement.
     sent: u32,
     measured: u32,
     /// Packets were lost since the current segment began: it counts from its next packet on.
     lost: bool,
+}
+
+fn save_open<W: Write>(open: &VecDeque<(u32, u64)>, out: &mut W) -> Result<()> {
+    (open.len() as u32).serialize(out)?;
+    open.iter().try_for_each(|(packets, counted)| {
+        packets.serialize(out)?;
+        instant(counted, out)
+    })
 }
 
 /// When the packet after the one just sent may leave.

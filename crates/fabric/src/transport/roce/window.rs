@@ -1,9 +1,11 @@
 //! What a flow with a window has under way, and what each ACK tells its reaction point.
 use std::collections::VecDeque;
+use std::io::{Result, Write};
 
 use backwater_control::reaction::{Feedback, IntHop, MAX_HOPS};
 use backwater_traffic::Flow;
 use backwater_units::Span;
+use backwater_units::relative::{deadline, instant, once};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::telemetry;
@@ -30,13 +32,21 @@ pub(crate) struct Window {
     acked: u32,
     /// When the packets from number `first` on started to leave. As long as the most ever under way; it grows no more after that.
     first: u32,
+    #[borsh(serialize_with = "save_times")]
     times: VecDeque<u64>,
     /// Size of the latest packet, and when the application had made the one after it.
     wire: u32,
+    #[borsh(serialize_with = "deadline")]
     made: u64,
+    #[borsh(serialize_with = "once")]
     last: u64,
     /// What the switches reported by the ACK before.
     telemetry: Option<Box<Telemetry>>,
+}
+
+fn save_times<W: Write>(times: &VecDeque<u64>, out: &mut W) -> Result<()> {
+    (times.len() as u32).serialize(out)?;
+    times.iter().try_for_each(|time| instant(time, out))
 }
 
 /// Telemetry of one packet.

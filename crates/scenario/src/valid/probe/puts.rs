@@ -4,11 +4,18 @@ use crate::document::at;
 use crate::settings::{Settings, ThrottleKind};
 use crate::valid::{Context, host, is_put, put};
 
-/// Writes out the defaults that depend on the traffic and the hosts.
+/// Writes out the defaults that depend on the traffic, the hosts and on whether iterations are counted.
 pub(in crate::valid) fn fill(settings: &mut Settings) {
     let (puts, slow) = (put::any(settings), host::is_slow(settings));
     let throttled = settings.host.throttle.kind == ThrottleKind::Pft;
-    let probe = &mut settings.probe;
+    let (reuses, probe) = (settings.run.reuse, &mut settings.probe);
+    if reuses {
+        // Of iterations that are counted there are no events to record.
+        for table in [&mut probe.marks, &mut probe.pauses, &mut probe.states, &mut probe.drops] {
+            *table = false;
+        }
+        (probe.blame, probe.dependencies) = (false, false);
+    }
     let sampled = probe.sample.is_some();
     probe.streams.get_or_insert(sampled && puts);
     probe.endpoints.get_or_insert(sampled && slow);

@@ -22,7 +22,7 @@ const XON: u64 = 18 * PACKET;
 fn endpoint(drain: DrainSpec) -> EndpointSpec {
     let pfc =
         Threshold::Static { xoff: XOFF, xon: XON, port_xoff: u64::MAX, port_xon: u64::MAX, buffer: 100_000 };
-    EndpointSpec { depth: Bytes::new(100_000), drain, cached: None, pfc: Some(pfc) }
+    EndpointSpec { depth: Bytes::new(100_000), drain, cached: None, pfc: Some(vec![pfc]) }
 }
 
 /// Hosts at one switch; host 0 drains what comes at `drain`.

@@ -1,11 +1,12 @@
 //! Hosts with 1 to 16 ports of unlike rates, by every rule: what happens is the same on every engine and number of threads and processes, saved in
 //! the middle or not; everything arrives, and the books balance, under PFC and under credits.
+use backwater_control::reaction::PftConfig;
 use backwater_engine::{Stream, stream, uniform};
-use backwater_fabric::{AckSpec, Kind, PortRule, Spec};
+use backwater_fabric::{AckSpec, DrainSpec, Kind, PortRule, PutSpec, Scope, Spec, ThrottleSpec};
 use backwater_topology::{Builder, Network};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{FAST, fixed, flow, ideal, infiniband, per_port, try_run};
+use scene::{FAST, POLICIES, fixed, flow, ideal, infiniband, per_port, slow_host, try_run};
 
 use crate::fingerprint::{difference, fingerprint, of_copies, watch_all, watch_nothing};
 
@@ -92,6 +93,54 @@ fn under_credits() {
             let mut spec = infiniband(network, flows);
             spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
             spec.switch.credits.as_mut().unwrap().buffer = Bytes::new(8 * 2112);
+            spec
+        });
+    }
+}
+
+#[test]
+fn of_slow_hosts() {
+    for seed in 0..6 {
+        same_on_all(seed, |network, flows| {
+            let ports: Vec<usize> = (0..6).map(|host| network.nics(host).len()).collect();
+            let mut spec = ideal(network, flows);
+            spec.pairs[0].ack = Some(AckSpec { every: 1, size: Bytes::new(64), priority: None });
+            for host in [2, 4] {
+                let drain = DrainSpec::Constant(Rate::from_gbps(20));
+                // 100 KB, and what 400 Gbps bring in the round trip of a PAUSE.
+                let pfc = vec![fixed(100_000, 90_000, 400_000); ports[host as usize]];
+                slow_host(&mut spec, host, drain, 400_000).pfc = Some(pfc);
+            }
+            let thresholds = per_port(&spec.network, |_| fixed(20_000, 18_000, 1_000_000));
+            spec.switch.pfc.as_mut().unwrap().thresholds = thresholds;
+            spec
+        });
+    }
+}
+
+#[test]
+fn of_puts() {
+    // Sprayed they are refused.
+    for (seed, policy) in [0, 2, 3, 5, 6, 8].into_iter().zip(POLICIES.iter().cycle()) {
+        same_on_all(seed, |network, mut flows| {
+            backwater_traffic::connect(&mut flows, 0);
+            let mut spec = ideal(network, flows);
+            (spec.puts, spec.put_of) = (vec![PutSpec::standard(*policy)], vec![Some(0)]);
+            let thresholds = per_port(&spec.network, |_| fixed(20_000, 18_000, 1_000_000));
+            spec.switch.pfc.as_mut().unwrap().thresholds = thresholds;
+            spec
+        });
+    }
+}
+
+#[test]
+fn of_throttled_hosts() {
+    for seed in 0..6 {
+        same_on_all(seed, |network, flows| {
+            let mut spec = infiniband(network, flows);
+            spec.switch.credits.as_mut().unwrap().buffer = Bytes::new(8 * 2112);
+            let scope = if seed % 2 == 0 { Scope::Port } else { Scope::VirtualLane };
+            spec.throttle = Some(ThrottleSpec { config: PftConfig::standard(), scope });
             spec
         });
     }

@@ -130,7 +130,7 @@ impl Case {
                 (pfc.form, pfc.thresholds) = (Form::Ideal, per_port(&spec.network, |_| threshold));
                 for host in spec.endpoints.iter_mut().flatten() {
                     host.depth = Bytes::new(400_000);
-                    host.pfc = Some(threshold);
+                    host.pfc = Some(vec![threshold]);
                 }
             }
             Fabric::Credits { buffer, returned } => {

@@ -169,7 +169,7 @@ fn a_slow_host_in_a_lossless_fabric_holds_back_its_switch_and_gets_every_put_onc
         let (xoff, xon, buffer) = (25_000, 20_000, 80_992);
         let static_ = Threshold::Static { xoff, xon, port_xoff: u64::MAX, port_xon: u64::MAX, buffer };
         let mut host = slow(300);
-        host.pfc = Some(static_);
+        host.pfc = Some(vec![static_]);
         spec.endpoints = vec![Some(host)];
         let outcome = run(spec);
         for event in [

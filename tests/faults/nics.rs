@@ -121,15 +121,29 @@ fn sprayed_flows_leave_out_a_port_whose_link_is_down() {
 }
 
 #[test]
-fn what_is_made_for_hosts_with_one_port_is_refused_with_the_host() {
-    let refused = |more: &str, what: &str| {
-        let error = read(&format!("{PLANES}\n{more}")).err().unwrap();
-        assert!(error.contains(what) && error.contains("has 2 links: this is for hosts with 1"), "{error}");
+fn put_streams_leave_a_port_whose_link_is_down_and_lose_nothing() {
+    let puts = PLANES.replace("size = \"2MB\"", "size = \"2MB\"\ntransport = \"put\"");
+    let sent = |more: &str| {
+        let runs = KINDS.map(|kind| {
+            let outcome =
+                try_run(spec(&puts, more), kind, None).unwrap_or_else(|violation| panic!("{violation}"));
+            assert!(outcome.flows.iter().all(|flow| flow.received.get() == 2_000_000));
+            let sent = [0, 1].map(|port| outcome.port((0, port), 3).bytes.get());
+            (outcome.totals.digest, sent, format!("{:?} {:?}", outcome.flows, outcome.records.drops))
+        });
+        assert!(runs.windows(2).all(|pair| pair[0] == pair[1]));
+        runs[0].1
     };
-    refused(
-        "[host]\ndrain = \"50Gbps\"\nof = [\"h1\"]\n",
-        "a slow host drains its receive queue, and host h1",
-    );
+    let whole = sent("");
+    assert!(whole[0].min(whole[1]) >= 2_000_000, "{whole:?}");
+    for (port, plane) in [(0, "a"), (1, "b")] {
+        let sent = sent(&down("h0", plane, ""));
+        // 50 us at 100 Gbps are 625 KB; ACKs of the flow that comes may be among them.
+        assert!(sent[port] <= 640_000 && sent[1 - port] > 5_300_000, "{sent:?}");
+    }
+    // Up again after 40 us: the streams are back, and nothing is lost for good.
+    let back = sent(&down("h0", "a", "for = \"40us\""));
+    assert!(back[0] > 800_000, "{back:?}");
 }
 
 #[test]
@@ -195,4 +209,68 @@ fn a_flow_stays_in_its_plane_while_a_port_of_it_is_up() {
     let other = 2 - 2 * (home / 2);
     assert!(left[other] || left[other + 1], "{left:?}");
     assert!(!left[home ^ 1], "{left:?}");
+}
+
+/// Two links side by side between h0 and a (ports 0 and 1 of both), and two between a and b (ports 2 and 3 of a, 0 and 1 of b).
+const SIDE_BY_SIDE: &str = r#"
+profile = "ideal"
+run = { until = "1ms" }
+transport = { reliability = "selective-repeat" }
+[topology]
+kind = "edges"
+parallel-links = true
+hosts = ["h0", "h1"]
+switches = ["a", "b"]
+links = [
+  { a = "h0", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h0", b = "a", rate = "100Gbps", delay = "1us" },
+  { a = "a", b = "b", rate = "100Gbps", delay = "1us" }, { a = "a", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "b", b = "h1", rate = "200Gbps", delay = "1us" },
+]
+[switch]
+flow-control = "none"
+overflow = "drop"
+[[traffic]]
+name = "x"
+kind = "flow"
+from = "h0"
+to = "h1"
+size = "1MB"
+"#;
+
+#[test]
+fn one_of_several_links_side_by_side_fails_alone() {
+    let gone = |link: &str| -> Vec<(u32, Option<u16>)> {
+        let more = format!("[[fault]]\nkind = \"link-down\"\nlink = {link}\nat = \"10us\"\nfor = \"5us\"\n");
+        let outcome = try_run(spec(SIDE_BY_SIDE, &more), KINDS[0], None).unwrap();
+        assert_eq!(outcome.flows[0].received.get(), 1_000_000);
+        let downs = outcome.records.faults.iter().filter(|record| record.event == FaultEvent::Down);
+        downs.map(|record| (record.node, record.port)).collect()
+    };
+    let ports =
+        |ports: &[(u32, u16)]| ports.iter().map(|(node, port)| (*node, Some(*port))).collect::<Vec<_>>();
+    assert_eq!(gone(r#"["h0", "a:1"]"#), ports(&[(0, 1), (2, 1)]));
+    assert_eq!(gone(r#"["h0:0", "a"]"#), ports(&[(0, 0), (2, 0)]));
+    assert_eq!(gone(r#"["b", "a:1"]"#), ports(&[(2, 3), (3, 1)]));
+    assert_eq!(gone(r#"["h1", "b:0"]"#), ports(&[(1, 0), (3, 2)]));
+    let mut all = gone(r#"["h0", "a"]"#);
+    all.sort_unstable();
+    assert_eq!(all, ports(&[(0, 0), (0, 1), (2, 0), (2, 1)]));
+    // Each end may say which, and an end of that link may be the one whose frames are lost.
+    let loss = "[[fault]]\nkind = \"loss\"\nlink = [\"a:1\", \"b:1\"]\nframes = 1.0\nfrom = \"a\"\n";
+    let made = spec(SIDE_BY_SIDE, loss);
+    let lost: Vec<_> = made.faults.losses.iter().map(|loss| (loss.node, loss.port)).collect();
+    assert_eq!(lost, [(3, Some(1))]);
+}
+
+#[test]
+fn a_link_that_is_not_there_is_refused_with_those_that_are() {
+    let refused = |link: &str, what: &[&str]| {
+        let fault = format!("[[fault]]\nkind = \"link-down\"\nlink = {link}\nat = \"1us\"\n");
+        let error = read(&format!("{SIDE_BY_SIDE}\n{fault}")).err().unwrap();
+        assert!(what.iter().all(|what| error.contains(what)), "{error}");
+    };
+    refused(r#"["a", "b:2"]"#, &["no link number 2 between them", "allowed: 0 to 1", "\"b:0\""]);
+    refused(r#"["h1", "b:1"]"#, &["no link number 1 between them", "allowed: 0"]);
+    refused(r#"["a:0", "b:1"]"#, &["number 0 by its first end and number 1 by the second"]);
+    refused(r#"["a", "b:x"]"#, &["there is no node \"b:x\""]);
 }

@@ -15,7 +15,7 @@ use crate::{link, table};
 fn scene(packets: u64, drain: DrainSpec) -> Spec {
     let flows = vec![flow(0, 1, packets * 1000, Time::ZERO, Pacing::LineRate)];
     let mut spec = ideal(chain(&[link(40), link(40)]), flows);
-    slow_host(&mut spec, 1, drain, 100_000).pfc = Some(fixed(100_000, 100_000, 100_000));
+    slow_host(&mut spec, 1, drain, 100_000).pfc = Some(vec![fixed(100_000, 100_000, 100_000)]);
     spec
 }
 
@@ -23,7 +23,7 @@ fn scene(packets: u64, drain: DrainSpec) -> Spec {
 fn pausing(form: Form) -> Spec {
     let mut spec = scene(24, mbps(10_000));
     spec.switch.pfc.as_mut().expect("on").form = form;
-    spec.endpoints[1].as_mut().expect("b is slow").pfc = Some(fixed(4_000, 2_000, 100_000));
+    spec.endpoints[1].as_mut().expect("b is slow").pfc = Some(vec![fixed(4_000, 2_000, 100_000)]);
     spec
 }
 

@@ -1,12 +1,14 @@
 //! Hosts with several ports. 1000 B take 80 ns at 100 Gbps and 800 ns at 10 Gbps; links take 1 us.
 use backwater_fabric::record::FaultKind;
-use backwater_fabric::{AckSpec, Change, FaultChange, Kind, PortRule, Spec};
+use backwater_fabric::{AckSpec, Change, DrainSpec, FaultChange, Kind, PortRule, Spec};
 use backwater_topology::{Builder, Network, Routes, Routing};
 use backwater_traffic::Pacing;
 use backwater_traffic::program::Costs;
 use backwater_traffic::trace::{Event, Step};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{fixed, flow, host, ideal, messages, per_port, recv, run, send, try_run, us};
+use scene::{
+    POLICIES, fixed, flow, host, ideal, lossy, messages, per_port, recv, run, send, slow_host, try_run, us,
+};
 
 const DELAY: Span = Span::from_us(1);
 
@@ -354,4 +356,49 @@ fn a_storm_of_one_port_holds_back_what_comes_by_that() {
     both.sort_by_key(|change| change.0);
     let outcome = try_run(build(&both), Kind::Windows { threads: 1 }, Some(us(200))).unwrap();
     assert_eq!(outcome.flows[0].received, Bytes::ZERO);
+}
+
+#[test]
+fn the_ports_of_a_slow_host_share_its_drain() {
+    for ports in [1, 2, 4] {
+        let mut spec = sprayed(planes(&vec![100; ports]), 1_000_000);
+        let thresholds = per_port(&spec.network, |_| fixed(10_000, 8_000, 1_000_000));
+        spec.switch.pfc.as_mut().unwrap().thresholds = thresholds;
+        // Of each port it holds 50 KB: Xoff, and 25 packets of the round trip of its PAUSE with one each way.
+        let slow = slow_host(&mut spec, 1, DrainSpec::Constant(gbps(50)), 50_000);
+        slow.pfc = Some(vec![fixed(20_000, 18_000, 50_000); ports]);
+        let outcome = run(spec);
+        // The first packet comes after two links; then 1000 of them are drained one after the other, 160 ns each.
+        let first = Time::from_ps(2 * 80_000) + DELAY * 2;
+        assert_eq!(outcome.flows[0].finish, first + Span::from_ps(160_000) * 1000, "{ports} ports");
+        for port in 0..ports as u16 {
+            let own = outcome.port((1, port), 3);
+            assert!(own.pauses_sent > 0, "{ports} ports, {port}");
+            assert!((20_001..=50_000).contains(&own.peak_ingress.get()), "{}", own.peak_ingress);
+        }
+    }
+}
+
+#[test]
+fn a_put_stream_leaves_by_one_port_and_others_by_theirs_at_the_same_time() {
+    // b is in the first plane and c in the second: neither waits for the other.
+    let mut net = Builder::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
+    let planes = ["s", "t"].map(|name| net.switch(name));
+    for (host, plane) in [(a, 0), (a, 1), (b, 0), (c, 1)] {
+        net.link(host, planes[plane], gbps(100), DELAY);
+    }
+    net.link(planes[0], planes[1], gbps(100), DELAY);
+    let flows = [1, 2].map(|dst| flow(0, dst, 100 * 2048, Time::ZERO, Pacing::LineRate));
+    let mut spec = lossy(net.build().unwrap(), flows.to_vec(), POLICIES[0]);
+    let put = &mut spec.puts[0];
+    (put.overhead, put.staging, put.processing, put.buffer) = (Span::ZERO, Span::ZERO, Span::ZERO, 1000);
+    let outcome = run(spec);
+    // PUTs of 2112 B.
+    let packet = gbps(100).serialize(Bytes::new(2112));
+    for (number, flow) in outcome.flows.iter().enumerate() {
+        assert_eq!(flow.finish, Time::ZERO + packet * 101 + DELAY * 2, "{number}");
+        assert_eq!(flow.resent_packets, 0);
+    }
+    assert_eq!([0, 1].map(|port| outcome.port((0, port), 3).packets), [100; 2]);
 }

@@ -146,7 +146,7 @@ fn a_threshold_of_the_whole_queue_pauses_every_priority_and_resumes_those_that_h
     let mut spec = ideal(racks(), flows);
     let whole =
         Threshold::Static { xoff: 60_000, xon: 58_000, port_xoff: 20_000, port_xon: 18_000, buffer: 60_000 };
-    slow_host(&mut spec, 0, mbps(4_000), 60_000).pfc = Some(whole);
+    slow_host(&mut spec, 0, mbps(4_000), 60_000).pfc = Some(vec![whole]);
     let outcome = everything_arrives(spec);
     let host = outcome.flows[0].dst;
     let [three, four] = [3, 4].map(|priority| outcome.port((host, 0), priority));

@@ -27,7 +27,7 @@ pub fn slow_under_pfc(spec: &mut Spec, host: u32, drain: DrainSpec, depth: u64, 
     let need = headroom(port.rate, port.delay, mtu, frame, Span::ZERO).bytes.get();
     let xoff = (depth / classes).checked_sub(need + mtu.get()).expect("a queue beyond its headroom");
     let xon = xoff.saturating_sub(2 * mtu.get());
-    slow_host(spec, host, drain, depth).pfc = Some(fixed(xoff, xon, depth));
+    slow_host(spec, host, drain, depth).pfc = Some(vec![fixed(xoff, xon, depth)]);
 }
 
 /// Thresholds of a priority alone.

@@ -2,7 +2,7 @@
 use crate::error::Error;
 use backwater_fabric::{LONGEST_RUN, Simulation};
 use backwater_scenario::ValidScenario;
-use backwater_scenario::settings::{Control, Transport};
+use backwater_scenario::settings::Control;
 use backwater_topology::Network;
 use backwater_traffic::{Flow, Group, MAX_PACKETS, MAX_SIZE, Pacing};
 use backwater_units::{Bytes, Time};
@@ -59,7 +59,6 @@ pub(crate) struct Gate {
 struct Entry {
     name: String,
     group: Group,
-    is_put: bool,
 }
 
 /// How a run stands that flows are injected into.
@@ -84,7 +83,6 @@ impl Gate {
                 },
                 start: Time::ZERO,
             },
-            is_put: entry.transport == Some(Transport::Put),
         });
         let most = settings.packet.payload.0.get().saturating_mul(u64::from(MAX_PACKETS));
         let spec = scenario.spec();
@@ -120,16 +118,6 @@ impl Gate {
             return Err(Wrong::new(found, allowed, "inject it before the step that its start is in"));
         }
         let entry = self.entry(one.traffic.as_ref())?;
-        let several = [src, dst].into_iter().find(|host| network.nics(*host).len() > 1);
-        if let Some(host) = several.filter(|_| entry.is_put) {
-            let host = network.name(network.hosts()[host as usize]);
-            let found = format!("traffic.{} has PUTs, and host {host} has several links", entry.name);
-            return Err(Wrong::new(
-                found,
-                "hosts with one link".into(),
-                "name an entry with transport = \"roce\"",
-            ));
-        }
         let priority = one.priority.unwrap_or(entry.group.priority);
         let has =
             |priority: u8| run.simulation.has_priority(priority) && self.priorities & (1 << priority) != 0;

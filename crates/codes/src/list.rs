@@ -163,6 +163,11 @@ NoEffect: Caveat "no-effect" {
     means: "For example cc.timely.beta beside cc.kind = \"dcqcn\", switch.pfc.xoff under credits, or a fault that loses a share of 0. The run is what it would be without them.",
     todo: "Take them out, or choose the kind that reads them.",
 }
+RailsDiffer: Caveat "rails-differ" {
+    short: "Ranks send by rails that their destinations are not at.",
+    means: "Hosts have other numbers of ports than those that they send to, and no switch in common with them. The number of the receiving rank then chooses a port, but none is at its rail.",
+    todo: "Write host.nic.port = \"hash\", or give all hosts as many ports.",
+}
 DeadlockPossible: Caveat "deadlock-possible" {
     short: "The routes of this traffic have a circle of buffers that can wait for each other.",
     means: "Whether it happens depends on the load; if it does the run ends with the error deadlock.",

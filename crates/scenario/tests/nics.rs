@@ -1,5 +1,7 @@
 //! Hosts with several ports: by which of them they send, and what is said where that rule has nothing to do, or ports cannot be several.
 use backwater_fabric::PortRule;
+use backwater_scenario::Scenario;
+use std::path::Path;
 
 use crate::common::{Said, report, says, validate};
 
@@ -73,14 +75,11 @@ fn what_needs_packets_in_order_is_refused_where_they_are_sprayed() {
 }
 
 #[test]
-fn what_is_made_for_one_port_is_refused_with_the_host_and_its_links() {
-    let all =
-        ["host h0 has 2 links: this is for hosts with 1", "give each NIC of a server a host of its own"];
-    says(&report(PLANES, &["traffic.x.transport=put"]), &[&["these are PUTs"], &all[..]].concat());
-    says(
-        &report(PLANES, &["host.drain=10Gbps"]),
-        &[&["a slow host drains its receive queue"], &all[..]].concat(),
-    );
+fn hosts_with_several_ports_send_puts_and_are_slow() {
+    assert!(validate(PLANES, &["traffic.x.transport=put"]).is_ok());
+    let slow = validate(PLANES, &["host.drain=10Gbps"]).unwrap().build();
+    let thresholds = slow.endpoints[0].as_ref().unwrap().pfc.as_ref().map(Vec::len);
+    assert_eq!(thresholds, Some(2), "each port has its own");
 }
 
 #[test]
@@ -88,4 +87,42 @@ fn a_constant_source_must_fit_the_slowest_port_of_its_host() {
     let source = "kind = \"constant\"\nrate = \"40Gbps\"";
     let text = PLANES.replace("kind = \"flow\"", source).replace("size = \"1MB\"\n", "");
     says(&report(&text, &[]), &["rate 40Gbps is more than the link of the source, 25Gbps"]);
+}
+
+#[test]
+fn rails_that_do_not_match_are_said() {
+    // Ranks at h0 with two ports and at h1 with three, at leaves of their own.
+    let text = r#"
+profile = "ideal"
+[topology]
+kind = "edges"
+hosts = ["h0", "h1"]
+switches = ["a", "b", "c", "d", "e", "spine"]
+links = [
+  { a = "h0", b = "a", rate = "100Gbps", delay = "1us" }, { a = "h0", b = "b", rate = "100Gbps", delay = "1us" },
+  { a = "h1", b = "c", rate = "100Gbps", delay = "1us" }, { a = "h1", b = "d", rate = "100Gbps", delay = "1us" },
+  { a = "h1", b = "e", rate = "100Gbps", delay = "1us" },
+  { a = "a", b = "spine", rate = "100Gbps", delay = "1us" }, { a = "b", b = "spine", rate = "100Gbps", delay = "1us" },
+  { a = "c", b = "spine", rate = "100Gbps", delay = "1us" }, { a = "d", b = "spine", rate = "100Gbps", delay = "1us" },
+  { a = "e", b = "spine", rate = "100Gbps", delay = "1us" },
+]
+[[traffic]]
+name = "x"
+kind = "program"
+file = "programs/halo.program"
+ranks-per-host = 8
+"#;
+    let said = |text: &str, rule: &str| {
+        let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let made = Scenario::parse(text, "test.toml", &base, &[format!("host.nic.port={rule}")]);
+        made.unwrap().validate().unwrap_or_else(|error| panic!("{error}")).caveats().said()
+    };
+    says(&said(text, "rail"), &["h0 with 2 ports and h1 with 3 have no switch in common"]);
+    assert!(!said(text, "hash").contains("in common"));
+    // As many ports: rail r is rail r, through the spine.
+    let alike = text.replace("  { a = \"h1\", b = \"e\", rate = \"100Gbps\", delay = \"1us\" },\n", "");
+    let alike = alike
+        .replace("  { a = \"e\", b = \"spine\", rate = \"100Gbps\", delay = \"1us\" },\n", "")
+        .replace(", \"e\"", "");
+    assert!(!said(&alike, "rail").contains("in common"));
 }

@@ -77,8 +77,8 @@ fn a_drain_can_follow_a_file() {
 
 /// PFC thresholds of h1: Xoff and Xon.
 fn pause(overrides: &[&str]) -> (u64, u64) {
-    match endpoint(overrides).unwrap().pfc {
-        Some(Threshold::Static { xoff, xon, port_xoff: u64::MAX, port_xon: u64::MAX, buffer: _ }) => {
+    match endpoint(overrides).unwrap().pfc.as_deref() {
+        Some(&[Threshold::Static { xoff, xon, port_xoff: u64::MAX, port_xon: u64::MAX, buffer: _ }]) => {
             (xoff, xon)
         }
         other => panic!("{other:?}"),
@@ -141,8 +141,8 @@ fn with_isolation_a_slow_host_has_two_classes_to_pause() {
     let xoff = |kind: &str| {
         let kind = format!("switch.isolation.kind={kind}");
         let spec = crate::common::paper(&["host.drain=50Gbps", "host.queue=512KiB", &kind]).build();
-        match spec.endpoints[1].as_ref().unwrap().pfc {
-            Some(Threshold::Static { xoff, .. }) => xoff,
+        match spec.endpoints[1].as_ref().unwrap().pfc.as_deref() {
+            Some(&[Threshold::Static { xoff, .. }]) => xoff,
             other => panic!("{other:?}"),
         }
     };

@@ -34,6 +34,7 @@ use crate::reuse::relative as view;
 use crate::spec::{Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::transport::Transports;
+use crate::transport::put::streams::Stream;
 use crate::transport::roce::connection::Connection;
 use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
@@ -266,7 +267,6 @@ impl<N: Nics> Host<N> {
             };
             ports_by_rule(node, ways, flow, world)
         };
-        let line = ports.egress(NIC).rate();
         let line_of = |flow| rate_of(&ports_of(flow), &ports);
         let (senders, pacers, connections) = queue_pairs::sending(ends.sent(host), line_of, world);
         let (receivers, notifiers) = queue_pairs::receiving(ends.received(host), world);
@@ -293,6 +293,11 @@ impl<N: Nics> Host<N> {
             SeveralPorts::of(&ports, &of, &pacing_queue, throttles)
         });
         let throttle = throttle(NIC);
+        let way = |stream: &Stream| {
+            let port = ports_of(stream.flow)[0];
+            (port, ports.egress(port).rate())
+        };
+        let transports = Transports::new(host as u32, ports.count(), way, world);
         let mut this = Self {
             nics,
             detour: endpoint.is_some() || reorder.is_some() || responders.is_some(),
@@ -312,7 +317,7 @@ impl<N: Nics> Host<N> {
             notified: Notified::default(),
             requests: Requests::new(world.nic.costs),
             throttle,
-            transports: Transports::new(host as u32, line, world),
+            transports,
             steps,
             ranks: Ranks::new(host, ends, spec, world),
             jobs: JobsHere::new(node, world),
@@ -435,7 +440,9 @@ impl<N: Nics> Host<N> {
             self.watched.push(slot);
         }
         if let Some(number) = number {
-            self.transports.puts_or_new(world).add_outgoing(number, self.ports.rate_at_first(NIC), world);
+            let port = self.port_of_stream(number, world);
+            let way = (port, self.ports.rate_at_first(port));
+            self.transports.puts_or_new(self.ports.count(), world).add_outgoing(number, way, world);
         }
         if let Some(steps) = &mut self.steps {
             steps.add_sender();
@@ -449,7 +456,7 @@ impl<N: Nics> Host<N> {
     /// Its receiving half.
     pub(crate) fn add_receiver(&mut self, index: u32, number: Option<u32>, world: &World) {
         if let Some(number) = number {
-            self.transports.puts_or_new(world).add_incoming(number, world);
+            self.transports.puts_or_new(self.ports.count(), world).add_incoming(number, world);
         }
         let flow = &world.flows[index as usize];
         let pair = &world.pairs[usize::from(world.pair_of(flow))];

@@ -23,6 +23,8 @@ use crate::packet::Packet;
 use crate::spec::PortRule;
 use crate::switch::forwarding::ecmp::way;
 use crate::switch::salt;
+use crate::transport::put::streams::Stream;
+use crate::transport::put::{Puts, streams};
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
@@ -214,6 +216,9 @@ impl<N: Nics> Host<N> {
     pub(super) fn turn_to(&mut self, port: u16) {
         if let Some(nics) = self.nics.several_mut() {
             nics.current = if port < self.ports.count() { port } else { NIC };
+            if let Some(puts) = self.transports.puts_mut() {
+                puts.turn_to(nics.current);
+            }
         }
     }
 
@@ -452,10 +457,77 @@ impl<N: Nics> Host<N> {
     #[inline]
     pub(super) fn port_back(&self, frame: &Packet, world: &World) -> u16 {
         let Some(current) = self.nics.several().map(|nics| nics.current) else { return NIC };
-        if self.ways(frame.dst, world).contains(&current) && self.is_up(current) {
-            return current;
+        self.port_back_from(current, (frame.flow, frame.dst), world)
+    }
+
+    /// The same of an answer to what came by `port`.
+    fn port_back_from(&self, port: u16, (flow, dst): (u32, u32), world: &World) -> u16 {
+        if self.ways(dst, world).contains(&port) && self.is_up(port) {
+            return port;
         }
-        self.choose(frame.flow, frame.dst, true, world)
+        self.choose(flow, dst, true, world)
+    }
+
+    /// The port by which a PUT stream of a number sends.
+    pub(super) fn port_of_stream(&self, number: u32, world: &World) -> u16 {
+        let stream = streams(world).stream(number);
+        if self.nics.several().is_none() { NIC } else { self.choose(stream.flow, stream.dst, false, world) }
+    }
+
+    /// The present event is about the port by which an outgoing stream sends.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "nothing where there is one port")]
+    pub(super) fn turn_to_stream(&mut self, slot: u32) {
+        if self.nics.several().is_some()
+            && let Some(port) = self.transports.puts().and_then(|puts| puts.sends_by(slot))
+        {
+            self.turn_to(port);
+        }
+    }
+
+    /// It is about the port by which an incoming stream, of which a packet has come by the present one, is acknowledged: that one, if it is on
+    /// a shortest way back.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "see above")]
+    pub(super) fn turn_to_answers(&mut self, stream: &Stream, now: u64, world: &World) {
+        if let Some(current) = self.nics.several().map(|nics| nics.current) {
+            let port = self.port_back_from(current, (stream.flow, stream.src), world);
+            if let Some(puts) = self.transports.puts_mut() {
+                puts.answer_by(stream.in_slot, port, now, world);
+            }
+            self.turn_to(port);
+        }
+    }
+
+    /// Links have gone down or come up, or other ports lead to some hosts: each PUT stream moves to the port by which it is to send, or to be
+    /// acknowledged.
+    fn choose_stream_ports(&mut self, now: u64, world: &World) {
+        let before = self.nic();
+        let (sent, received) = self.transports.puts().map_or((0, 0), Puts::counts);
+        for slot in 0..sent {
+            let Some(puts) = self.transports.puts() else { return };
+            let (from, stream) = (puts.sends_by(slot), *puts.outgoing(slot, world));
+            let (Some(from), to) = (from, self.choose(stream.flow, stream.dst, false, world)) else { return };
+            if from != to {
+                let closed = [from, to].map(|port| self.ports.closed_for(port, stream.class, now));
+                let pairs = self.transports.puts_mut().map(|puts| puts.send_by(slot, to));
+                for pair in pairs.into_iter().flatten() {
+                    self.senders[pair as usize].source_delay_mut().change_gates(closed[0], closed[1]);
+                }
+                self.turn_to(to);
+                self.after_change(slot, now, world);
+            }
+        }
+        for slot in 0..received {
+            let Some(puts) = self.transports.puts() else { return };
+            let (from, stream) = (puts.answers_by(slot), *puts.incoming(slot, world));
+            let Some(from) = from else { return };
+            let to = self.port_back_from(from, (stream.flow, stream.src), world);
+            if let Some(puts) = self.transports.puts_mut() {
+                puts.answer_by(slot, to, now, world);
+            }
+        }
+        self.turn_to(before);
     }
 
     /// Other ports lead to some hosts.
@@ -472,6 +544,7 @@ impl<N: Nics> Host<N> {
     pub(super) fn choose_ports(&mut self, now: u64, world: &World) {
         self.book_throttled(now);
         let Some(before) = self.nics.several().map(|nics| nics.of.clone()) else { return };
+        self.choose_stream_ports(now, world);
         for slot in 0..self.senders.len() {
             let (flow, queue_pair) = (self.senders[slot].flow(), self.senders[slot].pacer() as usize);
             let of = self.ports_for(world.first_of(flow), world);

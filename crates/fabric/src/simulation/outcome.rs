@@ -299,7 +299,7 @@ fn port_record(
         (u64::from(peak), pauses_sent)
     } else {
         let endpoint = node.host().and_then(HostRef::endpoint);
-        endpoint.map_or((0, 0), |endpoint| (endpoint.peak(class), endpoint.pauses_sent(class)))
+        endpoint.map_or((0, 0), |endpoint| (endpoint.peak(number, class), endpoint.pauses_sent(at)))
     };
     let (dropped_packets, dropped_bytes) = ports.dropped(number, class);
     PortRecord {

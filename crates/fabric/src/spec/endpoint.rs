@@ -6,15 +6,16 @@ use backwater_units::{Bytes, Rate, Span, Time};
 /// Control frames pass by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointSpec {
-    /// Most bytes of the receive queue, headers included. What is being drained counts until it is drained completely.
+    /// Most bytes of the receive queue that came by one port, headers included. What is being drained counts until it is drained
+    /// completely.
     pub depth: Bytes,
     /// How fast it is drained, headers included.
     pub drain: DrainSpec,
     /// A queue pair whose messages under way are no larger than this together costs no work: the host takes it as it comes. `None`: all
     /// cost work.
     pub cached: Option<Bytes>,
-    /// In a fabric with PFC: when the host pauses its switch, by class as a switch does for an ingress port.
-    pub pfc: Option<Threshold>,
+    /// In a fabric with PFC: when the host pauses the switch at each of its ports, by class as a switch does for an ingress port.
+    pub pfc: Option<Vec<Threshold>>,
 }
 
 /// The rate at which a receive queue is drained.

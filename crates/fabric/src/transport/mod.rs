@@ -10,6 +10,7 @@ use backwater_units::Rate;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::transport::put::Puts;
+use crate::transport::put::streams::Stream;
 use crate::transport::roce::queue_pair::Sender;
 use crate::world::World;
 
@@ -38,9 +39,9 @@ pub(crate) struct Frame {
 }
 
 impl Transports {
-    /// Those of a host whose link has this rate.
-    pub(crate) fn new(host: u32, line: Rate, world: &World) -> Self {
-        Self { puts: Puts::new(host, line, world) }
+    /// Those of a host with so many ports: `way` says by which of them a PUT stream leaves, and the rate of that.
+    pub(crate) fn new(host: u32, ports: u16, way: impl Fn(&Stream) -> (u16, Rate), world: &World) -> Self {
+        Self { puts: Puts::new(host, ports, way, world) }
     }
 
     /// Whether it has nothing but queue pairs.
@@ -55,8 +56,8 @@ impl Transports {
     }
 
     /// The PUT streams of a host that is to have one more.
-    pub(crate) fn puts_or_new(&mut self, world: &World) -> &mut Puts {
-        self.puts.get_or_insert_with(|| Box::new(Puts::empty(world)))
+    pub(crate) fn puts_or_new(&mut self, ports: u16, world: &World) -> &mut Puts {
+        self.puts.get_or_insert_with(|| Box::new(Puts::empty(ports, world)))
     }
 
     /// Its PUT streams.

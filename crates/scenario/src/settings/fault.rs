@@ -33,7 +33,8 @@ impl Instants {
 pub enum Fault {
     /// A link is down. What is on it is lost, and what waits for it.
     LinkDown {
-        /// The two nodes that it joins, by name. Of parallel links all are down.
+        /// The two nodes that it joins, by name. `["a", "b:1"]` is the second of several links side by side; without a number all of them
+        /// are meant.
         #[schemars(length(min = 2, max = 2))]
         link: Vec<String>,
         /// When it goes down; a list of times for several failures.
@@ -57,7 +58,7 @@ pub enum Fault {
     },
     /// A link sends slower in both directions. A frame that has begun keeps its rate.
     LinkSlow {
-        /// The two nodes that it joins, by name.
+        /// The two nodes that it joins, by name, as for `link-down`.
         #[schemars(length(min = 2, max = 2))]
         link: Vec<String>,
         /// Its rate meanwhile.
@@ -73,7 +74,7 @@ pub enum Fault {
     },
     /// A link loses frames at random. Give `frames` or `bits`. PFC frames are not lost.
     Loss {
-        /// The two nodes that it joins, by name.
+        /// The two nodes that it joins, by name, as for `link-down`.
         #[schemars(length(min = 2, max = 2))]
         link: Vec<String>,
         /// Share of the frames that are lost.

@@ -171,7 +171,8 @@ pub struct Host {
     /// ones. Of a closed loop all messages under way count together. All profiles: 0.
     #[schemars(extend("x-maximum" = "1TB"))]
     pub cached: Quantity<Bytes>,
-    /// Most bytes that wait there, of all traffic together, headers included; what is being processed counts until it is done.
+    /// Most bytes that wait there which came by one port, of all traffic together, headers included; what is being processed counts until
+    /// it is done.
     /// endpoint: 80,992 B ("81 KB", EC paper, section III-B; 2531 flits of 32 B); the other profiles: 256 KiB (reconstructed: the
     /// published systems have no such queue; the region of a port in profile isolation).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]

@@ -181,7 +181,8 @@ impl Made {
                     }
                 };
                 let sender = from.as_ref().and_then(|name| {
-                    let end = link.iter().any(|end| end == name).then(|| network.find(name)).flatten();
+                    let is_end = |end: &String| numbered(network, end).0 == name;
+                    let end = link.iter().any(is_end).then(|| network.find(name)).flatten();
                     if end.is_none() {
                         let message = format!("fault {index}: {name:?} is no end of the link {link:?}");
                         let help = "from is the end whose frames are lost; without it both are";
@@ -280,7 +281,7 @@ fn directions(network: &Network, link: u32) -> [(u32, u32, u16); 2] {
     [to(ends.a, ends.b), to(ends.b, ends.a)]
 }
 
-/// The links between two nodes.
+/// The links between two nodes, or the one of several whose number stands behind a name: `b:1` is the second.
 fn links(context: &mut Context<'_>, network: &Network, place: &[Step], ends: &[String]) -> Vec<u32> {
     if ends.len() != 2 {
         let message = match ends.len() {
@@ -292,14 +293,40 @@ fn links(context: &mut Context<'_>, network: &Network, place: &[Step], ends: &[S
         context.report(place, message, "allowed: two names", help);
         return Vec::new();
     }
-    let mut nodes = Vec::new();
-    for (index, name) in ends.iter().enumerate() {
+    let (mut nodes, mut numbers) = (Vec::new(), Vec::new());
+    for (index, text) in ends.iter().enumerate() {
         let place = [place, &[Step::Index(index)]].concat();
+        let (name, number) = numbered(network, text);
         nodes.extend(node(context, network, &place, name, "node"));
+        numbers.extend(number.map(|number| (place, number)));
     }
     let &[a, b] = &nodes[..] else { return Vec::new() };
     let found: Vec<u32> =
         network.ports(a).iter().filter(|port| port.peer == b).map(|port| port.link).collect();
+    for (place, number) in &numbers {
+        let of_all = found.get(usize::try_from(*number).unwrap_or(usize::MAX));
+        if of_all.is_none() && !found.is_empty() {
+            let ([a, b], count) = ([a, b].map(|node| network.name(node)), found.len());
+            let message = format!("{a:?} and {b:?} have no link number {number} between them");
+            let label =
+                if count > 1 { format!("allowed: 0 to {}", count - 1) } else { "allowed: 0".to_owned() };
+            let help = format!(
+                "links side by side are counted from 0 in their order: \"{b}:0\"; a name alone is all of them"
+            );
+            context.report(place, message, label, &help);
+            return Vec::new();
+        }
+    }
+    if let [(_, one), (place, other)] = &numbers[..]
+        && one != other
+    {
+        let message = format!("the link is number {one} by its first end and number {other} by the second");
+        context.report(place, message, "one number", "write it behind one of the names");
+        return Vec::new();
+    }
+    if let ([(_, number), ..], false) = (&numbers[..], found.is_empty()) {
+        return vec![found[*number as usize]];
+    }
     if found.is_empty() {
         let [a_name, b_name] = [a, b].map(|node| network.name(node));
         let near: Vec<&str> = network.ports(a).iter().map(|port| network.name(port.peer)).take(8).collect();
@@ -308,6 +335,12 @@ fn links(context: &mut Context<'_>, network: &Network, place: &[Step], ends: &[S
         context.report(place, message, "no such link", help);
     }
     found
+}
+
+/// The name of a node, and the number behind it, if that is no part of the name.
+fn numbered<'a>(network: &Network, text: &'a str) -> (&'a str, Option<u64>) {
+    let parts = text.rsplit_once(':').filter(|_| network.find(text).is_none());
+    parts.and_then(|(name, number)| Some((name, Some(number.parse().ok()?)))).unwrap_or((text, None))
 }
 
 fn switch_of(context: &mut Context<'_>, network: &Network, place: &[Step], name: &str) -> Option<u32> {

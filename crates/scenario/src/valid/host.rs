@@ -167,10 +167,11 @@ fn faster_than_links(context: &mut Context<'_>, network: &Network, slow: &[u32])
     else {
         return;
     };
-    let Some(fastest) = slow.iter().map(|&host| network.nic(host).rate).max() else { return };
+    let rate_of = |&host: &u32| network.nics(host).iter().map(|nic| nic.rate.as_bps()).sum();
+    let Some(fastest) = slow.iter().map(rate_of).max().map(Rate::from_bps) else { return };
     if drain.0 > fastest {
         context.caveat(Code::DrainTooFast, "host.drain", format!(
-            "host.drain = {drain} is more than the link of any of these hosts brings, {}: no more than a packet ever waits there, as \
+            "host.drain = {drain} is more than the links of any of these hosts bring, {}: no more than a packet ever waits there, as \
              with \"unlimited\"",
             Quantity(fastest)
         ));

@@ -3,7 +3,7 @@ use backwater_codes::Code;
 use backwater_fabric::{Queueing, Spec};
 
 use super::Context;
-use crate::document::{Step, at};
+use crate::document::at;
 use crate::settings::NicPort;
 
 /// Tells a user whose rule for ports chooses nothing.
@@ -40,37 +40,46 @@ fn has_choice(spec: &Spec) -> bool {
         .any(|(_, node)| others.clone().any(|other| spec.routes.next_ports(*node, other).len() > 1))
 }
 
+/// Tells of ranks that have no rail in common.
+fn unlike_rails(context: &mut Context<'_>, spec: &Spec) {
+    let network = &spec.network;
+    if context.settings.host.nic.port != NicPort::Rail {
+        return;
+    }
+    let switches = |host: u32| {
+        let nics = network.nics(host).iter().map(|nic| nic.peer);
+        nics.filter(|peer| !network.is_scale_up(*peer)).collect::<Vec<_>>()
+    };
+    let unlike = spec.programs.channels.iter().find_map(|channel| {
+        let flow = &spec.flows[channel.flow as usize];
+        let [from, to] = [flow.src, flow.dst].map(switches);
+        let apart =
+            from.len() > 1 && from.len() != to.len() && !from.iter().any(|switch| to.contains(switch));
+        apart.then_some((flow.src, from.len(), flow.dst, to.len()))
+    });
+    if let Some((src, ports, dst, others)) = unlike {
+        let [src, dst] = [src, dst].map(|host| network.name(network.hosts()[host as usize]));
+        context.caveat(
+            Code::RailsDiffer,
+            "host.nic.port",
+            format!("host.nic.port = \"rail\", and {src} with {ports} ports and {dst} with {others} have no switch in common: no port of {src} is at the rail of a rank there"),
+        );
+    }
+}
+
 /// Reports what hosts with several ports do not have.
 pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
     let network = &spec.network;
     let first = network.with_several_ports();
     idle(context, spec, first.is_some());
     let Some(first) = first else { return };
-    let has_several = |host: u32| network.nics(host).len() > 1;
-    let mut refuse = |place: Vec<Step>, what: &str, host: u32, help: &str| {
-        let (name, ports) = (network.name(network.hosts()[host as usize]), network.nics(host).len());
-        let message = format!("{what}, and host {name} has {ports} links: this is for hosts with 1");
-        context.report(&place, message, "hosts with one link", help);
-    };
-    let slow = (0..).zip(&spec.endpoints).find(|(host, endpoint)| endpoint.is_some() && has_several(*host));
-    if let Some((host, _)) = slow {
-        let help = "let other hosts be slow (host.of), or give each NIC of a server a host of its own";
-        refuse(at!["host", "drain"].to_vec(), "a slow host drains its receive queue", host, help);
-    }
+    unlike_rails(context, spec);
     if matches!(spec.switch.queueing, Queueing::Bfc(_)) {
-        let help = "remove this line, or give each NIC of a server a host of its own";
-        refuse(
-            at!["switch", "isolation", "kind"].to_vec(),
-            "NICs hold the flows that switches name",
-            first,
-            help,
+        let (name, ports) = (network.name(network.hosts()[first as usize]), network.nics(first).len());
+        let message = format!(
+            "NICs hold the flows that switches name, and host {name} has {ports} links: this is for hosts with 1"
         );
-    }
-    let is_put = |group: u16| spec.put_of.get(usize::from(group)).copied().flatten().is_some();
-    let put = spec.flows.iter().filter(|flow| is_put(flow.group));
-    let put = put.flat_map(|flow| [(flow.group, flow.src), (flow.group, flow.dst)]);
-    if let Some((group, host)) = put.into_iter().find(|(_, host)| has_several(*host)) {
-        let help = "choose transport = \"roce\", or give each NIC of a server a host of its own";
-        refuse(at!["traffic", usize::from(group)].to_vec(), "these are PUTs", host, help);
+        let help = "remove this line, or give each NIC of a server a host of its own";
+        context.report(&at!["switch", "isolation", "kind"], message, "hosts with one link", help);
     }
 }

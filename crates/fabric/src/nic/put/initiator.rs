@@ -20,24 +20,27 @@ use crate::world::World;
 impl<N: Nics> Host<N> {
     /// A flow of a stream starts: its first packet is there when it has been staged.
     pub(crate) fn begin_put(&mut self, pair: u32, now: u64, world: &World) {
+        let streams = streams(world);
+        let stream = streams.of(self.senders[pair as usize].flow()).expect("a PUT has a stream");
+        self.turn_to_stream(stream.out_slot);
+        let nic = self.nic();
         let Some(puts) = self.transports.puts_mut() else { return };
         let sender = &mut self.senders[pair as usize];
-        let streams = streams(world);
-        let stream = streams.of(sender.flow()).expect("a PUT has a stream");
-        sender.source_delay_mut().start(now, self.ports.closed_for(NIC, stream.class, now));
+        sender.source_delay_mut().start(now, self.ports.closed_for(nic, stream.class, now));
         let due = sender.first_due(now).saturating_add(streams.kind(stream).staging.as_ps());
         puts.begin(stream.out_slot, pair, due, &self.senders, now, world);
     }
 
     /// The new packet of the stream whose turn it is leaves.
     pub(crate) fn send_put<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
+        let nic = self.nic();
         let Some(puts) = self.transports.puts_mut() else { return };
         let class = puts.outgoing(slot, cx.world).class;
         let pair = puts.next_sender(slot);
         let sender = &mut self.senders[pair as usize];
         let (number, _, size) = sender.next_packet(cx.world);
-        let wire_time = self.ports.egress(NIC).wire_time(size);
-        sender.source_delay_mut().sent(cx.now, cx.now, wire_time, self.ports.closed_for(NIC, class, cx.now));
+        let wire_time = self.ports.egress(nic).wire_time(size);
+        sender.source_delay_mut().sent(cx.now, cx.now, wire_time, self.ports.closed_for(nic, class, cx.now));
         let next = sender.put(cx.now);
         let kept = Kept { flow: sender.flow(), at: cx.now, size, last: next.is_none() };
         let before = puts.allows(slot);
@@ -75,6 +78,8 @@ impl<N: Nics> Host<N> {
         event: PutEvent,
         cx: &mut Ctx<'_, P>,
     ) {
+        self.turn_to_stream(slot);
+        let nic = self.nic();
         let Some(puts) = self.transports.puts() else { return };
         let stream = puts.outgoing(slot, cx.world);
         let (ack, echo) = match stream.opposite {
@@ -92,9 +97,9 @@ impl<N: Nics> Host<N> {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.inject(NIC, &packet, cx);
+        self.ports.inject(nic, &packet, cx);
         if self.ports.has_credits() {
-            self.ports.spend_credit(NIC, &packet);
+            self.ports.spend_credit(nic, &packet);
         }
         self.arm(slot, cx.now, cx.world);
         let allowance = self.transports.puts().and_then(|puts| puts.allows(slot).allowance);
@@ -151,6 +156,7 @@ impl<N: Nics> Host<N> {
     }
 
     fn take_effect<P: Post<Packet>>(&mut self, effect: Effect, cx: &mut Ctx<'_, P>) {
+        self.turn_to_stream(effect.slot);
         let Some(puts) = self.transports.puts_mut() else { return };
         let (slot, seq) = (effect.slot, effect.seq);
         let before = puts.allows(slot);
@@ -181,7 +187,8 @@ impl<N: Nics> Host<N> {
     }
 
     /// A stream may have got, or lost, the right to send.
-    fn after_change(&mut self, slot: u32, now: u64, world: &World) {
+    pub(crate) fn after_change(&mut self, slot: u32, now: u64, world: &World) {
+        self.turn_to_stream(slot);
         let Some(puts) = self.transports.puts_mut() else { return };
         puts.changed(slot, &self.senders, now, world);
         self.arm(slot, now, world);
@@ -197,12 +204,14 @@ impl<N: Nics> Host<N> {
 
     /// A timer of a stream goes off: the one that counts, or one that came too late to be taken back.
     pub(crate) fn stream_due<P: Post<Packet>>(&mut self, slot: u32, cx: &mut Ctx<'_, P>) {
+        self.turn_to_stream(slot);
+        let nic = self.nic();
         let Some(puts) = self.transports.puts_mut() else { return };
         let (before, stream) = (puts.allows(slot), puts.outgoing(slot, cx.world));
         let Some((expired, times)) = puts.expire(slot, cx.now, cx.world) else { return };
         let (seq, spec) = (*expired.start(), streams(cx.world).kind(stream));
         if times > spec.retries && !expired.is_empty() {
-            self.ports.fail(cx.now, NIC, What::NoAck { flow: stream.flow, seq, times }, cx);
+            self.ports.fail(cx.now, nic, What::NoAck { flow: stream.flow, seq, times }, cx);
         }
         self.after_change(slot, cx.now, cx.world);
         for seq in expired {

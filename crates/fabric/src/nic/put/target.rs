@@ -6,7 +6,6 @@ use backwater_engine::Post;
 
 use crate::app::steps::Happened;
 use crate::ctx::Ctx;
-use crate::link::ports::NIC;
 use crate::nic::host::Host;
 use crate::nic::nics::Nics;
 use crate::nic::put::log::Note;
@@ -29,7 +28,9 @@ impl<N: Nics> Host<N> {
             && let Some(opposite) = stream.opposite
         {
             self.on_ack_aboard(opposite, packet, cx);
+            self.turn_to(packet.port);
         }
+        self.turn_to_answers(&stream, cx.now, cx.world);
         let (verdict, seq) = self.judge_put(packet, cx.world);
         let event = match verdict {
             Verdict::Accept => PutEvent::Accepted,
@@ -143,9 +144,10 @@ impl<N: Nics> Host<N> {
             ..Packet::NONE
         };
         self.count_sent(&packet);
-        self.ports.inject(NIC, &packet, cx);
+        let nic = self.nic();
+        self.ports.inject(nic, &packet, cx);
         if self.ports.has_credits() {
-            self.ports.spend_credit(NIC, &packet);
+            self.ports.spend_credit(nic, &packet);
         }
         let (event, value) = (event_of(frame), queue.0.cast_signed());
         let note = Note { slot, flow: stream.flow, seq: frame.seq, event, bytes: 0, value };

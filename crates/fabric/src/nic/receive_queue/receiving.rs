@@ -33,21 +33,21 @@ impl<N: Nics> Host<N> {
         if self.ports.has_credits()
             && let Err((held, buffer)) = self.ports.take_in(packet)
         {
-            self.ports.fail(now, NIC, What::Credits(held, buffer), cx);
+            self.ports.fail(now, packet.port, What::Credits(held, buffer), cx);
             return;
         }
         let endpoint = self.slow();
         let idle = endpoint.packets == 0;
         if !endpoint.admit(packet) {
             if !self.is_sent_again(packet, cx.world) {
-                if let Some(fault) = self.overruns_by(packet.class, cx.world) {
+                if let Some(fault) = self.overruns_by(packet, cx.world) {
                     self.lose_unheld(packet, fault, cx);
                     return;
                 }
                 self.overflow(packet, cx);
                 return;
             }
-            self.ports.drop_packet(packet, NIC, DropReason::NotTaken, cx);
+            self.ports.drop_packet(packet, packet.port, DropReason::NotTaken, cx);
             self.ports.dropped_behind(packet, slow(&mut self.endpoint).iter());
             self.receivers[cx.world.receiver_slot[packet.flow as usize] as usize].count_refused();
             self.refuse(packet, true, cx);
@@ -61,41 +61,44 @@ impl<N: Nics> Host<N> {
         if let Some(at) = look_at {
             self.ports.set_timer(at, NIC, Purpose::Drained, 0);
         }
-        self.crowded(packet.class, cx);
-        self.note_full_lane(packet.class, now);
+        self.crowded((packet.port, packet.class), cx);
+        self.note_full_lane((packet.port, packet.class), now);
         self.check_progress(cx);
     }
 
     /// A watchdog at the switch has opened a gate against the PAUSE of this host, or obeys again. Who drains at once sends none.
     #[cold]
     pub(crate) fn hear_heed<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        let port = self.nic();
         if frame.seq == RAN_OUT {
-            self.ports.pause_ended(NIC, frame.class, cx);
-            if self.ports.closed_since(NIC, frame.class).is_some() {
-                self.ports.open_gate(NIC, frame.class, true, cx);
+            self.ports.pause_ended(port, frame.class, cx);
+            if self.ports.closed_since(port, frame.class).is_some() {
+                self.ports.open_gate(port, frame.class, true, cx);
                 self.send_next(cx);
             }
         } else if let Some(endpoint) = &self.endpoint {
             self.ports.hear_heed(frame);
-            self.ports.is_guarded_again(&endpoint.memory, NIC, frame.class);
+            self.ports.is_guarded_again(&endpoint.memory, port, frame.class);
         }
     }
 
-    /// Classes for which the receive queue has a PAUSE outstanding.
+    /// Classes for which the receive queue has a PAUSE outstanding at the present port.
     pub(crate) fn paused_by_queue(&self) -> u8 {
         let Some(endpoint) = &self.endpoint else { return 0 };
-        let paused = |class: &u8| endpoint.memory.account(usize::from(*class)).is_outstanding();
+        let nic = self.nic();
+        let paused = |class: &u8| endpoint.memory.account(self.ports.at(nic, *class)).is_outstanding();
         (0..self.ports.classes() as u8).filter(paused).fold(0, |set, class| set | 1 << class)
     }
 
-    /// The link goes down: PAUSEs that were sent have no effect any more.
+    /// The link of the present port goes down: PAUSEs that were sent by it have no effect any more.
     pub(crate) fn forget_own_pauses<P: Post<Packet>>(&mut self, fault: u16, cx: &mut Ctx<'_, P>) {
         self.turn_sums(cx);
+        let nic = self.nic();
         let Some(endpoint) = &mut self.endpoint else { return };
-        let forgotten = self.ports.forget_pauses(&mut endpoint.memory, (NIC, fault), cx.now, cx.world);
+        let forgotten = self.ports.forget_pauses(&mut endpoint.memory, (nic, fault), cx.now, cx.world);
         if let Some(sums) = &mut endpoint.sums {
             for class in (0..cx.world.classes.count).filter(|class| forgotten & (1 << class) != 0) {
-                sums.holds(class, cx.now, cx.now);
+                sums.holds((nic, class), cx.now, cx.now);
             }
         }
     }
@@ -110,16 +113,16 @@ impl<N: Nics> Host<N> {
             if self.ports.has_credits() {
                 self.ports.give_back(&packet, cx.now);
             }
-            self.ports.lose(&packet, NIC, DropReason::DeadNode, fault, cx);
+            self.ports.lose(&packet, packet.port, DropReason::DeadNode, fault, cx);
         }
     }
 
     /// Whether a packet is lost that comes though PAUSE should hold it back, and for which there is no room.
     #[cold]
     pub(crate) fn overruns<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) -> bool {
-        let (endpoint, class) = (slow(&mut self.endpoint), packet.class);
-        let Some(fault) = self.ports.overrun_by(NIC, class) else { return false };
-        let lost = !self.ports.is_guarded_again(&endpoint.memory, NIC, class) && !endpoint.fits(packet);
+        let (endpoint, port, class) = (slow(&mut self.endpoint), packet.port, packet.class);
+        let Some(fault) = self.ports.overrun_by(port, class) else { return false };
+        let lost = !self.ports.is_guarded_again(&endpoint.memory, port, class) && !endpoint.fits(packet);
         if lost {
             self.lose_unheld(packet, fault, cx);
         }
@@ -128,8 +131,10 @@ impl<N: Nics> Host<N> {
 
     /// Why there may be no room for a packet in a lossless class: a fault has opened the gate that a PAUSE had closed. A slow host is what a
     /// watchdog that forwards takes for a storm.
-    fn overruns_by(&self, class: u8, world: &World) -> Option<u16> {
-        self.ports.overrun_by(NIC, class).or_else(|| world.switches_forward_storms().then_some(NO_FAULT))
+    fn overruns_by(&self, packet: &Packet, world: &World) -> Option<u16> {
+        self.ports
+            .overrun_by(packet.port, packet.class)
+            .or_else(|| world.switches_forward_storms().then_some(NO_FAULT))
     }
 
     fn lose_unheld<P: Post<Packet>>(&mut self, packet: &Packet, fault: u16, cx: &mut Ctx<'_, P>) {
@@ -137,7 +142,7 @@ impl<N: Nics> Host<N> {
         if let Some(sums) = &mut self.slow().sums {
             sums.dropped(packet.size);
         }
-        self.ports.lose(packet, NIC, DropReason::Headroom, fault, cx);
+        self.ports.lose(packet, packet.port, DropReason::Headroom, fault, cx);
     }
 
     /// A PUT does not get into the receive queue, because it is not the one expected, or because there is no room for it (`full`).
@@ -156,7 +161,7 @@ impl<N: Nics> Host<N> {
             }
             let (stuck, lossless) =
                 (endpoint.stuck().is_some(), endpoint.lossless & (1 << packet.class) != 0);
-            if stuck || (lossless && self.overruns_by(packet.class, cx.world).is_none()) {
+            if stuck || (lossless && self.overruns_by(packet, cx.world).is_none()) {
                 self.overflow(packet, cx);
             }
         }
@@ -178,6 +183,7 @@ impl<N: Nics> Host<N> {
             return;
         }
         self.turn_sums(cx);
+        let before = self.nic();
         let endpoint = self.slow();
         if endpoint.outlook != Outlook::Done(cx.now) {
             endpoint.outlook = endpoint.drain.go_on();
@@ -194,6 +200,8 @@ impl<N: Nics> Host<N> {
             if endpoint.packets > 0 && endpoint.drain_first(cx.now, cx.world) != Some(cx.now) {
                 self.plan_drain();
             }
+            // Answers leave by the port at which it came.
+            self.turn_to(packet.port);
             self.let_go(&packet, cx);
             self.note_drained(&packet, cx);
             packet.time = cx.now;
@@ -202,6 +210,7 @@ impl<N: Nics> Host<N> {
                 _ => self.sort_in(&packet, cx),
             }
         }
+        self.turn_to(before);
         self.check_progress(cx);
     }
 
@@ -215,43 +224,45 @@ impl<N: Nics> Host<N> {
     fn let_go<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         if self.ports.has_credits() {
             self.ports.give_back(packet, cx.now);
-            self.note_full_lane(packet.class, cx.now);
+            self.note_full_lane((packet.port, packet.class), cx.now);
         }
         let endpoint = self.slow();
         if endpoint.lossless & (1 << packet.class) == 0 {
             return;
         }
-        let whole_port = endpoint.memory.whole_port(NIC);
+        let port = packet.port;
+        let whole_port = endpoint.memory.whole_port(port);
         for class in 1..cx.world.classes.count {
+            let at = self.ports.at(port, class);
             let endpoint = self.slow();
             let concerned = class == packet.class || whole_port;
-            if concerned && endpoint.memory.account(usize::from(class)).is_outstanding() {
-                let level = endpoint.memory.level(NIC, class);
+            if concerned && endpoint.memory.account(at).is_outstanding() {
+                let level = endpoint.memory.level(port, class);
                 let form = cx.world.pfc.form;
-                self.tell(class, form.on_departure(level, true), cx);
+                self.tell((port, class), form.on_departure(level, true), cx);
             }
         }
     }
 
-    /// Something of a class came in: PAUSE for it, or for all if the whole queue is above its threshold?
-    fn crowded<P: Post<Packet>>(&mut self, came: u8, cx: &mut Ctx<'_, P>) {
+    /// Something of a class came in by a port: PAUSE for it, or for all if the whole port is above its threshold?
+    fn crowded<P: Post<Packet>>(&mut self, (port, came): (u16, u8), cx: &mut Ctx<'_, P>) {
+        let at = self.ports.at(port, came);
         let endpoint = self.slow();
         let (lossless, memory) = (endpoint.lossless, &endpoint.memory);
         if lossless & (1 << came) == 0 {
             return;
         }
-        let account = memory.account(usize::from(came));
-        if account.stays_calm(0) || memory.spares(NIC, came) {
+        if memory.account(at).stays_calm(0) || memory.spares(port, came) {
             return;
         }
-        let whole_port = memory.whole_port(NIC);
+        let whole_port = memory.whole_port(port);
         for class in 1..cx.world.classes.count {
             if class == came || (whole_port && lossless & (1 << class) != 0) {
+                let at = self.ports.at(port, class);
                 let memory = &self.slow().memory;
-                let (level, outstanding) =
-                    (memory.level(NIC, class), memory.account(usize::from(class)).is_outstanding());
+                let (level, outstanding) = (memory.level(port, class), memory.account(at).is_outstanding());
                 let form = cx.world.pfc.form;
-                self.tell(class, form.on_arrival(level, outstanding), cx);
+                self.tell((port, class), form.on_arrival(level, outstanding), cx);
             }
         }
     }
@@ -259,45 +270,47 @@ impl<N: Nics> Host<N> {
     /// A timed pause is looked after.
     pub(crate) fn poll<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         self.turn_sums(cx);
+        let port = self.nic();
         let memory = &mut slow(&mut self.endpoint).memory;
-        let decision = self.ports.poll(memory, NIC, class, cx.now, cx.world);
-        self.tell(class, decision, cx);
+        let decision = self.ports.poll(memory, port, class, cx.now, cx.world);
+        self.tell((port, class), decision, cx);
     }
 
-    /// Carries out a decision about a class.
-    fn tell<P: Post<Packet>>(&mut self, class: u8, decision: Decision, cx: &mut Ctx<'_, P>) {
+    /// Carries out a decision about a class of a port.
+    fn tell<P: Post<Packet>>(&mut self, (port, class): (u16, u8), decision: Decision, cx: &mut Ctx<'_, P>) {
         if decision == Decision::Nothing {
             return;
         }
         if decision == Decision::Pause {
-            self.note_pause(class, cx);
+            self.note_pause((port, class), cx);
         }
         let endpoint = slow(&mut self.endpoint);
-        self.ports.announce(&mut endpoint.memory, NIC, class, decision, cx.now, cx.world);
+        self.ports.announce(&mut endpoint.memory, port, class, decision, cx.now, cx.world);
         // Who sends PAUSE without end sends no RESUME.
-        if let Some(storm) = self.ports.faults().map(|faults| faults.storm(NIC)).filter(|storm| *storm != 0) {
-            self.ports.egress_mut(NIC).owe_pfc(storm & (1 << class), 0);
+        if let Some(storm) = self.ports.faults().map(|faults| faults.storm(port)).filter(|storm| *storm != 0)
+        {
+            self.ports.egress_mut(port).owe_pfc(storm & (1 << class), 0);
         }
         if let Some(sums) = &mut endpoint.sums {
             let pause = cx.world.pfc.form.pause();
             match decision {
                 Decision::Pause => {
-                    sums.holds(class, cx.now, pause.map_or(u64::MAX, |pause| cx.now + pause.as_ps()));
+                    sums.holds((port, class), cx.now, pause.map_or(u64::MAX, |pause| cx.now + pause.as_ps()));
                 }
-                _ => sums.holds(class, cx.now, cx.now),
+                _ => sums.holds((port, class), cx.now, cx.now),
             }
         }
         self.send_next(cx);
     }
 
     /// Under credits: whether the switch has to wait for more of them.
-    fn note_full_lane(&mut self, class: u8, now: u64) {
+    fn note_full_lane(&mut self, (port, class): (u16, u8), now: u64) {
         if !self.ports.has_credits() {
             return;
         }
-        let full = self.ports.lane_is_full(NIC, class);
+        let full = self.ports.lane_is_full(port, class);
         if let Some(sums) = &mut self.slow().sums {
-            sums.holds(class, now, if full { u64::MAX } else { now });
+            sums.holds((port, class), now, if full { u64::MAX } else { now });
         }
     }
 
@@ -305,14 +318,13 @@ impl<N: Nics> Host<N> {
     #[cold]
     fn overflow<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         let endpoint = self.slow();
-        let memory = &endpoint.memory;
         let what = if endpoint.stuck().is_some() {
             What::Stuck
         } else {
             let lossless = endpoint.lossless & (1 << packet.class) != 0;
-            What::Receive(memory.used() + u64::from(packet.size), memory.capacity(), lossless)
+            What::Receive(endpoint.used(packet.port) + u64::from(packet.size), endpoint.depth, lossless)
         };
-        self.ports.fail(packet.time, NIC, what, cx);
+        self.ports.fail(packet.time, packet.port, what, cx);
     }
 
     /// The run ends when a host that will never drain anything again holds back its switch: nothing will ever change that.
@@ -322,7 +334,10 @@ impl<N: Nics> Host<N> {
             return;
         }
         let (paused, credited) = (endpoint.memory.pauses(), endpoint.memory.credited());
-        let full = |class: u8| credited & (1 << class) != 0 && self.ports.lane_is_full(NIC, class);
+        let full = |class: u8| {
+            let mut ports = 0..self.ports.count();
+            credited & (1 << class) != 0 && ports.any(|port| self.ports.lane_is_full(port, class))
+        };
         if paused || (0..self.ports.classes() as u8).any(full) {
             self.ports.fail(cx.now, NIC, What::Stuck, cx);
         }

@@ -20,13 +20,13 @@ pub(crate) struct Sums {
     dropped_bytes: u64,
     peak: u64,
     held_back: u64,
-    /// By class: until when the upstream port is held back; counted up to `counted`.
-    until: [u64; 8],
+    /// By port and class: until when the upstream port is held back; counted up to `counted`.
+    until: Vec<[u64; 8]>,
     counted: u64,
 }
 
 impl Sums {
-    pub(crate) fn new(period: u64) -> Self {
+    pub(crate) fn new(period: u64, ports: usize) -> Self {
         Self {
             period,
             start: 0,
@@ -36,7 +36,7 @@ impl Sums {
             dropped_bytes: 0,
             peak: 0,
             held_back: 0,
-            until: [0; 8],
+            until: vec![[0; 8]; ports],
             counted: 0,
         }
     }
@@ -55,15 +55,15 @@ impl Sums {
         self.dropped_bytes += u64::from(size);
     }
 
-    /// From `now` on the upstream port is held back in a class until `until`, if nothing else is said before.
-    pub(crate) fn holds(&mut self, class: u8, now: u64, until: u64) {
+    /// From `now` on the upstream port of a port is held back in a class until `until`, if nothing else is said before.
+    pub(crate) fn holds(&mut self, (port, class): (u16, u8), now: u64, until: u64) {
         self.count(now);
-        self.until[usize::from(class)] = until;
+        self.until[usize::from(port)][usize::from(class)] = until;
     }
 
     fn count(&mut self, now: u64) {
-        for until in self.until {
-            self.held_back += until.min(now).saturating_sub(self.counted);
+        for until in self.until.iter().flatten() {
+            self.held_back += (*until).min(now).saturating_sub(self.counted);
         }
         self.counted = now;
     }
@@ -74,7 +74,7 @@ impl Sums {
         while cx.now >= self.end {
             let (end, period) = (self.end, self.period);
             self.close(held, ports, &mut cx.at(end));
-            let goes_on = held > 0 || self.until.iter().any(|until| *until > end);
+            let goes_on = held > 0 || self.until.iter().flatten().any(|until| *until > end);
             self.start = if goes_on { end } else { cx.now - cx.now % period };
             self.end = self.start.saturating_add(period);
             self.peak = held;

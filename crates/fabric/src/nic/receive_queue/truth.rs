@@ -6,7 +6,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::Endpoint;
 use crate::ctx::Ctx;
-use crate::link::ports::{NIC, Ports};
+use crate::link::ports::Ports;
 use crate::nic::host::Host;
 use crate::nic::nics::Nics;
 use crate::observe::ground_truth::{Crowd, Left, followed};
@@ -39,43 +39,44 @@ impl Endpoint {
 
 impl<N: Nics> Host<N> {
     /// A PAUSE of a class is about to be sent. If it is not one that only keeps up another, records what holds the switch.
-    pub(super) fn note_pause<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
+    pub(super) fn note_pause<P: Post<Packet>>(&mut self, (port, class): (u16, u8), cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| endpoint.truth.is_some()) else {
             return;
         };
-        if !endpoint.memory.holds(NIC, class, cx.now) {
-            let whole = endpoint.memory.whole_port(NIC);
+        if !endpoint.memory.holds(port, class, cx.now) {
+            let whole = endpoint.memory.whole_port(port);
             let classes = if whole { endpoint.lossless } else { 1 << class };
-            self.record_holds(class, classes, cx);
+            self.record_holds((port, class), classes, cx);
         }
     }
 
     /// An update of a class was sent that leaves the switch less than line rate takes until the next one acts.
     pub(crate) fn note_short<P: Post<Packet>>(&mut self, class: u8, cx: &mut Ctx<'_, P>) {
         if self.endpoint.as_ref().is_some_and(|endpoint| endpoint.truth.is_some()) {
-            self.record_holds(class, 1 << class, cx);
+            self.record_holds((self.nic(), class), 1 << class, cx);
         }
     }
 
     #[cold]
-    fn record_holds<P: Post<Packet>>(&mut self, class: u8, blockers: u8, cx: &mut Ctx<'_, P>) {
+    fn record_holds<P: Post<Packet>>(&mut self, (port, class): (u16, u8), blockers: u8, cx: &mut Ctx<'_, P>) {
         let Some(endpoint) = &mut self.endpoint else { return };
         let closed = endpoint.is_still(cx.now);
-        let (upstream, drain) = (*self.ports.egress(NIC), drain_of(&self.ports));
+        let (upstream, drain) = (*self.ports.egress(port), drain_of(&self.ports));
         for blocker in (0..cx.world.classes.count).filter(|blocker| blockers & (1 << blocker) != 0) {
-            let bytes = Bytes::new(endpoint.waiting(blocker));
+            let [bytes, queue] =
+                [endpoint.waiting_by(port, blocker), endpoint.waiting(blocker)].map(Bytes::new);
             if bytes > Bytes::ZERO {
                 let record = HoldRecord {
                     time: Time::from_ps(cx.now),
                     node: self.ports.node(),
-                    port: NIC,
+                    port,
                     held_node: upstream.peer(),
                     held_port: upstream.peer_port(),
                     priority: cx.world.classes.priority(class),
                     blocker: drain,
                     blocker_priority: cx.world.classes.priority(blocker),
                     bytes,
-                    queue: bytes,
+                    queue,
                     closed,
                 };
                 self.ports.records_mut().holds.push(record);

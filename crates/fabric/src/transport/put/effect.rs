@@ -43,7 +43,7 @@ impl Puts {
         if let Some(message) = outgoing.messages.front()
             && outgoing.may_send(senders, streams.kind(stream), world).is_some()
         {
-            self.turns.add(slot, stream.class, message.due, now);
+            self.lines.turns.add(slot, stream.class, message.due, now);
         }
     }
 }

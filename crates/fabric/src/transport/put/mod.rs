@@ -23,6 +23,7 @@
 pub(crate) mod effect;
 pub(crate) mod frame;
 mod incoming;
+mod lines;
 mod offer;
 pub(crate) mod outgoing;
 mod receiving;
@@ -41,10 +42,10 @@ pub(crate) use offer::What;
 
 use crate::transport::put::effect::Effect;
 use crate::transport::put::incoming::{Desk, Incoming};
+use crate::transport::put::lines::{ByPort, Lines};
 use crate::transport::put::outgoing::Outgoing;
-use crate::transport::put::streams::Streams;
+use crate::transport::put::streams::{Stream, Streams};
 use crate::transport::put::sums::Sums;
-use crate::transport::put::turns::Turns;
 use crate::world::World;
 
 /// The PUT streams of one host.
@@ -52,10 +53,10 @@ use crate::world::World;
 pub(crate) struct Puts {
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
-    /// Outgoing streams that may send a new packet.
-    turns: Turns,
-    /// Outgoing streams that have packets to send again, in the order of their NACKs.
-    replays: VecDeque<u32>,
+    /// Who is in line; with several ports, at the one that the present event is about.
+    lines: Lines,
+    /// Where the others are, with several.
+    by_port: Option<Box<ByPort>>,
     /// When a packet was sent again the last time.
     replayed_at: u64,
     /// No new packet starts before this: the initiator's overhead.
@@ -64,19 +65,23 @@ pub(crate) struct Puts {
     effects: Vec<VecDeque<Effect>>,
     /// What the host decides about all its incoming streams of a kind.
     desks: Vec<Desk>,
-    /// Incoming streams that owe an ACK or NACK.
-    owed: Turns,
     /// What happened, by period, if that is recorded.
     sums: Option<Box<Sums>>,
 }
 
 impl Puts {
-    /// The streams that a host sends and receives; `None` if there are none.
-    pub(crate) fn new(host: u32, line: Rate, world: &World) -> Option<Box<Self>> {
-        let mut puts = Self::empty(world);
+    /// The streams that a host sends and receives; `None` if there are none. `way` says by which of its `ports` a stream leaves, and the
+    /// rate of that.
+    pub(crate) fn new(
+        host: u32,
+        ports: u16,
+        way: impl Fn(&Stream) -> (u16, Rate),
+        world: &World,
+    ) -> Option<Box<Self>> {
+        let mut puts = Self::empty(ports, world);
         for (number, stream) in (0..).zip(&world.streams.as_deref()?.all) {
             if stream.src == host {
-                puts.add_outgoing(number, line, world);
+                puts.add_outgoing(number, way(stream), world);
             }
             if stream.dst == host {
                 puts.add_incoming(number, world);
@@ -86,36 +91,37 @@ impl Puts {
     }
 
     /// Those of a host that has none.
-    pub(crate) fn empty(world: &World) -> Self {
+    pub(crate) fn empty(ports: u16, world: &World) -> Self {
         let kinds = world.streams.as_deref().map_or(&[][..], |streams| &streams.kinds);
         let classes = usize::from(world.classes.count);
         Self {
             outgoing: Vec::new(),
             incoming: Vec::new(),
-            turns: Turns::new(classes),
-            replays: VecDeque::new(),
+            lines: Lines::new(classes),
+            by_port: (ports > 1).then(|| Box::new(ByPort::new(ports, classes))),
             replayed_at: 0,
             spaced_until: 0,
             effects: vec![VecDeque::new(); kinds.len()],
             desks: kinds.iter().map(Desk::new).collect(),
-            owed: Turns::new(classes),
             sums: world.stream_sums.then(|| Box::new(Sums::new(world.sample))),
         }
     }
 
     /// The host sends one more stream, after all others.
-    pub(crate) fn add_outgoing(&mut self, number: u32, line: Rate, world: &World) {
+    pub(crate) fn add_outgoing(&mut self, number: u32, (port, line): (u16, Rate), world: &World) {
         let streams = streams(world);
         let stream = streams.stream(number);
         self.outgoing.push(Outgoing::new(number, streams.kind(stream), line));
-        self.turns.add_stream();
+        self.lines.turns.add_stream();
+        self.by_port.iter_mut().for_each(|by| by.add_outgoing(port));
         self.sums.iter_mut().for_each(|sums| sums.add(stream.id(world), false));
     }
 
     /// The host receives one more stream, after all others.
     pub(crate) fn add_incoming(&mut self, number: u32, world: &World) {
         self.incoming.push(Incoming::new(number));
-        self.owed.add_stream();
+        self.lines.owed.add_stream();
+        self.by_port.iter_mut().for_each(|by| by.add_incoming());
         self.sums.iter_mut().for_each(|sums| sums.add(streams(world).stream(number).id(world), true));
     }
 

@@ -25,25 +25,27 @@ impl Puts {
         now: u64,
         world: &World,
     ) -> Result<Frame, u64> {
-        self.turns.advance(now);
-        self.owed.advance(now);
+        self.lines.turns.advance(now);
+        self.lines.owed.advance(now);
         let ack = self.first_ack(open, now, world);
         match ack {
             Some((due, frame)) if due <= now => return Ok(Frame { since: 0, ..frame }),
             _ => {}
         }
-        if !self.replays.is_empty()
+        if !self.lines.replays.is_empty()
             && let Some(frame) = self.first_replay(open, world)
         {
             return Ok(frame);
         }
         let spaced = self.spaced_until;
-        let owed = |puts: &mut Self| puts.owed.next().unwrap_or(u64::MAX);
+        let owed = |puts: &mut Self| puts.lines.owed.next().unwrap_or(u64::MAX);
         match (self.first_new(open, senders, world), ack) {
             (Some(frame), _) if spaced <= now => Ok(Frame { since: frame.since.max(spaced), ..frame }),
             (_, Some((_, frame))) => Ok(frame),
             (Some(_), None) => Err(spaced.min(owed(self))),
-            (None, None) => Err(self.turns.next().map_or(u64::MAX, |at| at.max(spaced)).min(owed(self))),
+            (None, None) => {
+                Err(self.lines.turns.next().map_or(u64::MAX, |at| at.max(spaced)).min(owed(self)))
+            }
         }
     }
 
@@ -51,7 +53,7 @@ impl Puts {
     fn first_ack(&mut self, open: u8, now: u64, world: &World) -> Option<(u64, Frame)> {
         let streams = streams(world);
         loop {
-            let (since, slot, class) = self.owed.first(open)?;
+            let (since, slot, class) = self.lines.owed.first(open)?;
             let incoming = &self.incoming[slot as usize];
             let spec = streams.kind(&streams.all[incoming.number as usize]);
             if incoming.owes(spec, now) {
@@ -60,21 +62,21 @@ impl Puts {
                 return Some((since.saturating_add(spec.triggers.after.as_ps()), frame));
             }
             // What it owed has left with data.
-            self.owed.leave(class);
-            incoming.line_up(slot, class, spec, &mut self.owed, now);
+            self.lines.owed.leave(class);
+            incoming.line_up(slot, class, spec, &mut self.lines.owed, now);
         }
     }
 
     /// The first packet to be sent again that may be, in the order of the NACKs.
     fn first_replay(&mut self, open: u8, world: &World) -> Option<Frame> {
         let outgoing = &mut self.outgoing;
-        self.replays.retain(|slot| {
+        self.lines.replays.retain(|slot| {
             let stream = &mut outgoing[*slot as usize];
             stream.replaying = stream.reliability.replaying();
             stream.replaying
         });
         let streams = streams(world);
-        self.replays.iter().find_map(|slot| {
+        self.lines.replays.iter().find_map(|slot| {
             let outgoing = &self.outgoing[*slot as usize];
             let stream = &streams.all[outgoing.number as usize];
             let (_, kept) = outgoing.may_repeat(streams.kind(stream))?;
@@ -95,13 +97,13 @@ impl Puts {
     fn first_new(&mut self, open: u8, senders: &[Sender], world: &World) -> Option<Frame> {
         let streams = streams(world);
         loop {
-            let (since, slot, class) = self.turns.first(open)?;
+            let (since, slot, class) = self.lines.turns.first(open)?;
             let outgoing = &self.outgoing[slot as usize];
             let spec = streams.kind(&streams.all[outgoing.number as usize]);
             if let Some(size) = outgoing.may_send(senders, spec, world) {
                 return Some(Frame { since, class, size, what: Of::Put(What::New(slot)) });
             }
-            self.turns.leave(class);
+            self.lines.turns.leave(class);
         }
     }
 }

@@ -5,6 +5,7 @@ use backwater_control::transport::Verdict;
 use backwater_units::Time;
 
 use crate::packet::Packet;
+use crate::transport::put::lines::owed_at;
 use crate::transport::put::streams::Stream;
 use crate::transport::put::{Puts, frame, streams};
 use crate::world::World;
@@ -43,7 +44,7 @@ impl Puts {
             }
             Verdict::Drop { nack: false, .. } => {}
         }
-        incoming.line_up(stream.in_slot, stream.class, spec, &mut self.owed, packet.time);
+        incoming.line_up(stream.in_slot, stream.class, spec, &mut self.lines.owed, packet.time);
         (verdict, seq)
     }
 
@@ -56,7 +57,7 @@ impl Puts {
         let congested = desk.release.congested(&spec.target, held);
         incoming.acks.on_accepted(&spec.target, congested, Time::from_ps(packet.time));
         desk.accepted(stream.in_slot, seq, packet.size);
-        incoming.line_up(stream.in_slot, stream.class, spec, &mut self.owed, packet.time);
+        incoming.line_up(stream.in_slot, stream.class, spec, &mut self.lines.owed, packet.time);
         self.release(stream.kind, held, packet.time, world);
     }
 
@@ -83,7 +84,8 @@ impl Puts {
         let congested = self.desks[usize::from(stream.kind)].release.congested(&spec.target, held);
         let incoming = &mut self.incoming[stream.in_slot as usize];
         let frame = incoming.acks.piggyback(&spec.target, congested, Time::from_ps(now));
-        incoming.line_up(stream.in_slot, stream.class, spec, &mut self.owed, now);
+        let owed = owed_at(&mut self.lines, &mut self.by_port, stream.in_slot);
+        incoming.line_up(stream.in_slot, stream.class, spec, owed, now);
         (frame.seq, if frame.marked { CodePoint::Congestion } else { CodePoint::Capable })
     }
 
@@ -94,14 +96,14 @@ impl Puts {
         let stream = streams(world).stream(incoming.number);
         let spec = streams(world).kind(stream);
         let release = &mut self.desks[usize::from(stream.kind)].release;
-        self.owed.leave(stream.class);
+        self.lines.owed.leave(stream.class);
         let congested = release.congested(&spec.target, held);
         let accepted = incoming.order.accepted();
         let frame = incoming.acks.compose(&spec.target, accepted, congested, Time::from_ps(now));
         if frame.nack {
             incoming.own = release.reserve(&spec.target, u64::from(incoming.lost), depth, incoming.own);
         }
-        incoming.line_up(slot, stream.class, spec, &mut self.owed, now);
+        incoming.line_up(slot, stream.class, spec, &mut self.lines.owed, now);
         frame
     }
 }

@@ -2,6 +2,7 @@
 use backwater_units::Time;
 
 use crate::transport::put::incoming::Desk;
+use crate::transport::put::lines::owed_at;
 use crate::transport::put::{Puts, streams};
 use crate::world::World;
 
@@ -17,7 +18,8 @@ impl Puts {
             let incoming = &mut self.incoming[slot as usize];
             incoming.acks.on_released(seq, bytes, Time::from_ps(now));
             let class = all[incoming.number as usize].class;
-            incoming.line_up(slot, class, spec, &mut self.owed, now);
+            let owed = owed_at(&mut self.lines, &mut self.by_port, slot);
+            incoming.line_up(slot, class, spec, owed, now);
         }
     }
 

@@ -63,7 +63,7 @@ impl Puts {
         let streams = streams(world);
         let stream = streams.stream(outgoing.number);
         let spec = streams.kind(stream);
-        self.turns.leave(stream.class);
+        self.lines.turns.leave(stream.class);
         match (made, outgoing.messages.front_mut()) {
             (Some(made), Some(message)) => message.due = made.saturating_add(spec.staging.as_ps()),
             _ => {
@@ -147,7 +147,7 @@ impl Puts {
         let outgoing = &mut self.outgoing[slot as usize];
         if outgoing.reliability.replaying() && !outgoing.replaying {
             outgoing.replaying = true;
-            self.replays.push_back(slot);
+            self.lines.replays.push_back(slot);
         }
         self.line_up(slot, senders, now, world);
     }

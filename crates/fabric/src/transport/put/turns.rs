@@ -99,6 +99,17 @@ impl Turns {
         }
     }
 
+    /// A stream is not in line any more, wherever it stands.
+    pub(crate) fn remove(&mut self, stream: u32) {
+        self.places[stream as usize] = Place::Away;
+        for (class, ready) in self.ready.iter_mut().enumerate() {
+            ready.retain(|(_, other)| *other != stream);
+            if ready.is_empty() {
+                self.lined &= !(1 << class);
+            }
+        }
+    }
+
     /// When the next stream gets in line.
     pub(crate) fn next(&mut self) -> Option<u64> {
         while let Some(&Reverse((due, stream, _))) = self.later.peek() {

@@ -60,12 +60,8 @@ impl Timetable {
         let before = context.problems.len();
         self.downs.sort_unstable();
         let downs = self.downs.iter().map(|down| (down.link, (down.from, down.until), down.fault));
-        let link = |link: u32| {
-            let ends = &network.links()[link as usize];
-            format!("the link {}-{} is down", network.name(ends.a), network.name(ends.b))
-        };
-        twice(context, downs.collect(), link);
-        let slow = |link: u32| link_slow(network, link);
+        twice(context, downs.collect(), |link| format!("the link {} is down", name_of(network, link)));
+        let slow = |link: u32| format!("the link {} is slow", name_of(network, link));
         twice(
             context,
             self.slow.iter().map(|(link, _, during, fault)| (*link, *during, *fault)).collect(),
@@ -174,9 +170,13 @@ const fn order(change: &Change) -> u8 {
     }
 }
 
-fn link_slow(network: &Network, link: u32) -> String {
+/// A link by its ends; of several side by side with its number.
+fn name_of(network: &Network, link: u32) -> String {
     let ends = &network.links()[link as usize];
-    format!("the link {}-{} is slow", network.name(ends.a), network.name(ends.b))
+    let port = network.ports(ends.a).iter().position(|port| port.link == link);
+    let number = port.and_then(|port| network.parallel(ends.a, port as u16));
+    let number = number.map_or_else(String::new, |number| format!(":{number}"));
+    format!("{}-{}{number}", network.name(ends.a), network.name(ends.b))
 }
 
 fn at(time: Time) -> Quantity<Span> {

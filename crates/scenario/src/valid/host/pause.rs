@@ -10,7 +10,7 @@ use crate::settings::{AutoOr, FlowControl};
 use crate::valid::lanes::Lanes;
 use crate::valid::{Context, isolation, mtu};
 
-/// The thresholds of the hosts `slow`, in their order; `None` where there is no PFC. Thresholds that leave too little room at one that
+/// The thresholds of the hosts `slow`, in their order, of each port; `None` where there is no PFC. Thresholds that leave too little room at one that
 /// receives something are reported.
 pub(super) fn thresholds(
     context: &mut Context<'_>,
@@ -18,7 +18,7 @@ pub(super) fn thresholds(
     slow: &[u32],
     flows: &[Flow],
     lanes: &Lanes,
-) -> Vec<Option<Threshold>> {
+) -> Vec<Option<Vec<Threshold>>> {
     let settings = context.settings;
     if settings.switch.flow_control != FlowControl::Pfc {
         return vec![None; slow.len()];
@@ -39,8 +39,8 @@ pub(super) fn thresholds(
     if let Some((name, need)) = worst(context, network, &busy) {
         fits(context, &name, need, classes);
     }
-    let threshold = |&host: &u32| Some(threshold(context, needed(context, network.nic(host)), classes));
-    slow.iter().map(threshold).collect()
+    let of_port = |port| threshold(context, needed(context, port), classes);
+    slow.iter().map(|&host| Some(network.nics(host).iter().map(of_port).collect())).collect()
 }
 
 /// What a host may have to hold beyond Xoff: the packet that crosses it, which counts when it has come in, and what arrives after
@@ -50,10 +50,14 @@ fn needed(context: &Context<'_>, port: &Port) -> Bytes {
     packet + headroom(port.rate, port.delay, packet, frame, Span::ZERO).bytes
 }
 
-/// The host that may have to hold the most beyond Xoff, and how much.
+/// The host that may have to hold the most of one port beyond Xoff, and how much.
 fn worst(context: &Context<'_>, network: &Network, hosts: &[u32]) -> Option<(String, Bytes)> {
-    let need = |host: &u32| (network.hosts()[*host as usize], needed(context, network.nic(*host)));
-    let worst = hosts.iter().map(need).reduce(|worst, other| if other.1 > worst.1 { other } else { worst });
+    let needs = |host: &u32| {
+        let node = network.hosts()[*host as usize];
+        network.nics(*host).iter().map(move |port| (node, needed(context, port)))
+    };
+    let worst =
+        hosts.iter().flat_map(needs).reduce(|worst, other| if other.1 > worst.1 { other } else { worst });
     worst.map(|(node, need)| (network.name(node).to_owned(), need))
 }
 

@@ -182,6 +182,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_digest(tmp_path: Path) -> Non
     told = subprocess.run(again, capture_output=True, text=True, check=False)  # noqa: S603
     assert json.loads(told.stdout).get("digest") == known.digest, told.stdout + told.stderr
     assert_same(known, bw.Results(out / "incast-s1"))
+    assert not checkpoint.exists(), "a run that is complete removes it, also one that went on from it"
 
 
 def test_results_of_another_scenario_of_the_same_name_are_kept(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"BACKWATR";
 /// Of the frame: what is in it also depends on the version, and on the build ([`SOURCES`], [`form`]).
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// A hash of the code that this was built from (`build.rs`).
 const SOURCES: &str = env!("BACKWATER_SOURCES");
 const FRONT: usize = MAGIC.len() + size_of::<u32>() + size_of::<u64>();
@@ -42,6 +42,8 @@ pub(crate) struct Head {
     /// What `run.json` says of the user's functions, with their checksums.
     functions: String,
     now_ps: u64,
+    /// The run saves itself there again and again, and removes it when it is complete.
+    passes: bool,
 }
 
 /// The files that a scenario names, with the checksums of what is in them.
@@ -67,7 +69,12 @@ impl Files {
 
 impl Head {
     /// Of a run with such facts that stands at `now`.
-    pub(crate) fn new(facts: &serde_json::Map<String, Value>, files: &Files, now: Time) -> Self {
+    pub(crate) fn new(
+        facts: &serde_json::Map<String, Value>,
+        files: &Files,
+        now: Time,
+        passes: bool,
+    ) -> Self {
         let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let overrides = facts.get("overrides").and_then(Value::as_array).into_iter().flatten();
         Self {
@@ -82,6 +89,7 @@ impl Head {
             files: files.clone(),
             functions: facts.get("functions").map(Value::to_string).unwrap_or_default(),
             now_ps: now.as_ps(),
+            passes,
         }
     }
 }
@@ -148,6 +156,11 @@ impl Checkpoint {
         Time::from_ps(self.head.now_ps)
     }
 
+    /// Whether its run wrote it to survive a kill ([`crate::SteppedRun::finish_saving`]): nobody needs it when the run is complete.
+    pub const fn passes(&self) -> bool {
+        self.head.passes
+    }
+
     /// The command of the run that was saved.
     pub fn command(&self) -> &str {
         &self.head.command
@@ -180,7 +193,11 @@ impl Checkpoint {
     ) -> Result<(), Error> {
         // Both are read from text: that reads some numbers as their neighbours.
         let read = |text: &str| serde_json::from_str::<Value>(text).map_err(Error::bug);
-        let (was, now) = (read(&self.head.resolved)?, read(&scenario.resolved().to_string())?);
+        let (mut was, mut now) = (read(&self.head.resolved)?, read(&scenario.resolved().to_string())?);
+        self.fault_follows(&was, &now, scenario)?;
+        for it in [&mut was, &mut now] {
+            it.as_object_mut().map(|tables| tables.remove("fault"));
+        }
         let mut found = None;
         differences("", &was, &now, &mut |key, before, after| {
             if found.is_none() && !follows(key) {
@@ -190,7 +207,7 @@ impl Checkpoint {
         if let Some(what) = found {
             return Err(Error::Input(format!(
                 "error: {} {what}\n  allowed: other values of run.until, run.threads, of the parameters of controllers (cc, but for {}) and \
-                 detectors (switch.detector), and of thresholds of PFC (switch.pfc: {})\n  help: leave the key as it is, or run the \
+                 detectors (switch.detector), and of thresholds of PFC (switch.pfc: {}); more faults ([[fault]])\n  help: leave the key as it is, or run the \
                  scenario anew",
                 self.path.display(),
                 BUILT_WITH.join(", "),
@@ -216,6 +233,58 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// How many faults the run had that was saved.
+    ///
+    /// # Errors
+    /// Never: it was written by this version.
+    pub(crate) fn faults(&self) -> Result<u16, Error> {
+        let was = serde_json::from_str::<Value>(&self.head.resolved).map_err(Error::bug)?;
+        Ok(faults_of(&was).len() as u16)
+    }
+
+    /// Faults may be added that begin where the run stands, or later.
+    fn fault_follows(&self, was: &Value, now: &Value, scenario: &ValidScenario) -> Result<(), Error> {
+        let ([was, now], spec) = ([was, now].map(faults_of), scenario.spec());
+        let wrong = |what: String, allowed: String, help: &str| {
+            let path = self.path.display();
+            Err(Error::Input(format!("error: {path} {what}\n  allowed: {allowed}\n  help: {help}")))
+        };
+        if let Some(number) = (0..was.len()).find(|number| now.get(*number) != Some(&was[*number])) {
+            let after = now.get(number).map_or_else(|| "none".to_owned(), Value::to_string);
+            return wrong(
+                format!(
+                    "has fault[{number}] = {}, and is to go on with {after}: nodes know its timetable",
+                    was[number]
+                ),
+                "the faults that it has, as they are, and others behind them".to_owned(),
+                "leave the fault as it is, or run the scenario anew",
+            );
+        }
+        let first = was.len() as u16;
+        let changes = spec.faults.changes.iter().map(|change| (change.time, change.fault));
+        let losses = spec.faults.losses.iter().map(|loss| (loss.from, loss.fault));
+        let early = changes.chain(losses).filter(|(time, fault)| *fault >= first && *time < self.now()).min();
+        if let Some((time, fault)) = early {
+            return wrong(
+                format!("stands at {}, and fault {fault} begins at {time}", self.now()),
+                format!("at = {} or later", self.now()),
+                "let the fault begin later, or run the scenario anew",
+            );
+        }
+        let mut before = spec.faults.clone();
+        before.changes.retain(|change| change.fault < first);
+        before.losses.retain(|loss| loss.fault < first);
+        if spec.switch.credits.is_some() && before.loses() != spec.faults.loses() {
+            return wrong(
+                "was saved under credits without faults that lose packets: where they may, links tell what is free from the beginning on"
+                    .to_owned(),
+                "faults of kind \"link-slow\" and \"pause-storm\"".to_owned(),
+                "run the scenario anew, with a fault that begins when it is to",
+            );
+        }
+        Ok(())
+    }
+
     /// A number that differs where anything in it does.
     pub(crate) fn checksum(&self) -> u64 {
         xxh3_64(&self.bytes)
@@ -230,6 +299,11 @@ impl Checkpoint {
     pub(crate) fn broken(&self, error: impl Display) -> Error {
         refused(&self.path, format!("has state that does not fit its scenario: {error}"))
     }
+}
+
+/// The faults of a scenario.
+fn faults_of(resolved: &Value) -> &[Value] {
+    resolved.get("fault").and_then(Value::as_array).map_or(&[], |faults| faults)
 }
 
 /// What PFC judges an ingress queue by, in `[switch.pfc]`. `reserve` and `headroom` are none of these: what is held was booked by them.
@@ -259,7 +333,6 @@ fn why_not(key: &str) -> &'static str {
         }
         "probe" => "the tables that were begun would not go on",
         "run" => "what was drawn so far was drawn by it",
-        "fault" => "nodes know their timetable from the beginning",
         "cc" => "all senders are built with it when a run begins",
         "host" => "queue pairs and NICs have state of their kind",
         _ => "queues, gates and accounts have state of their kind",

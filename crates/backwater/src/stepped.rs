@@ -162,13 +162,17 @@ impl SteppedRun {
     /// If the run is finished or has failed, or the file cannot be written; then the run goes on as if nothing had been. Among processes it
     /// has failed then.
     pub fn save(&mut self, path: &Path) -> Result<(), Error> {
+        self.save_as(path, false)
+    }
+
+    fn save_as(&mut self, path: &Path, passes: bool) -> Result<(), Error> {
         let (now, is_over) = (self.now, self.is_over);
         let stands = self.stands()?;
         if stands.reuses {
             return Err(at_once("save"));
         }
         let is_shared = stands.simulation.processes().count() > 1;
-        let saved = stands.save(path, now, is_over);
+        let saved = stands.save(path, passes, now, is_over);
         if saved.is_err() && is_shared {
             self.stands = None;
         }
@@ -269,7 +273,7 @@ impl SteppedRun {
         let turn = (every / 16).clamp(Duration::from_millis(1), Duration::from_secs(1));
         let (mut saved, mut step) = (Instant::now(), LEAST_STEP);
         let is_first = self.stands()?.simulation.processes().rank() == 0;
-        self.save(path)?;
+        self.save_as(path, true)?;
         while !self.is_over {
             let begun = Instant::now();
             self.step(self.now + step)?;
@@ -284,7 +288,7 @@ impl SteppedRun {
             let (agreed, is_due) = self.stands()?.simulation.processes().gather(vec![own])[0];
             step = Span::from_ps(agreed);
             if !self.is_over && is_due {
-                self.save(path)?;
+                self.save_as(path, true)?;
                 saved = Instant::now();
             }
         }
@@ -348,7 +352,7 @@ impl Standing {
         })
     }
 
-    fn save(&mut self, path: &Path, now: Time, is_over: bool) -> Result<(), Error> {
+    fn save(&mut self, path: &Path, passes: bool, now: Time, is_over: bool) -> Result<(), Error> {
         let mut state = Vec::new();
         let around = Around {
             now: now.as_ps(),
@@ -365,7 +369,7 @@ impl Standing {
             if let Some(sink) = &mut self.sink {
                 sink.save(&mut state)?;
             }
-            checkpoint::write(path, &Head::new(&self.facts, &self.files, now), &state)
+            checkpoint::write(path, &Head::new(&self.facts, &self.files, now, passes), &state)
         };
         let is_first = self.simulation.processes().rank() == 0;
         let written = if is_first { put() } else { Ok(()) };
@@ -385,6 +389,7 @@ impl Standing {
             }
         }
         (self.course, self.completions) = self.simulation.load(from).map_err(broken)?;
+        self.simulation.learn_faults(checkpoint.faults()?);
         self.clock.after((around.wall_s, around.cpu_s));
         self.throttles.clone_from(&around.throttles);
         match &mut self.sink {

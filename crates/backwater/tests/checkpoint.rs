@@ -201,3 +201,89 @@ proptest! {
         prop_assert!(Checkpoint::of("cut".as_ref(), whole[..cut.index(whole.len())].to_vec()).is_err());
     }
 }
+
+/// A lossy network whose queue pairs send again what is lost; PAUSE in one priority.
+const FAULTY: &str = r#"
+run = { until = "300us" }
+fault-handling = { detect = "10us", converge = "10us" }
+transport = { reliability = "selective-repeat" }
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 4
+rate = "100Gbps"
+delay = "1us"
+
+[[traffic]]
+name = "incast"
+kind = "incast"
+from = "*"
+to = "h0"
+size = "400KB"
+
+[probe]
+sample = "10us"
+ports = ["leaf0:*"]
+pauses = true
+blame = true
+"#;
+
+#[test]
+fn a_fault_that_is_added_where_a_run_stands_has_the_effect_of_one_that_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let [whole, broken, file] = ["whole", "broken", "warm.ckpt"].map(|name| dir.path().join(name));
+    let of = |overrides: &[&str]| Run::new(scenario(FAULTY, overrides)).unwrap().command("a test");
+    let mut saved = of(&[]).in_folder(&broken).begin().unwrap();
+    saved.step(us(50)).unwrap();
+    saved.save(&file).unwrap();
+    drop(saved);
+    let plain = of(&[]).in_folder(&whole).begin().unwrap().finish().unwrap();
+    let faults = [
+        r#"{ kind = "link-down", link = ["leaf1", "spine0"], at = "60us", for = "80us" }"#,
+        r#"{ kind = "link-down", link = ["h5", "leaf1"], at = "50us" }"#,
+        r#"{ kind = "link-slow", link = ["h6", "leaf1"], rate = "10Gbps", at = "55us", until = "90us" }"#,
+        r#"{ kind = "loss", link = ["leaf0", "spine1"], frames = 0.01, at = "51us" }"#,
+        r#"{ kind = "switch-down", switch = "spine0", at = "70us", for = "30us" }"#,
+        r#"{ kind = "gray", switch = "leaf1", share = 0.1, at = "60us", until = "80us" }"#,
+        r#"{ kind = "pause-storm", host = "h0", at = "60us", until = "120us" }"#,
+        r#"{ kind = "host-stop", host = "h7", at = "75us" }"#,
+    ];
+    for fault in faults {
+        let set = format!("fault=[{fault}]");
+        let known = of(&[&set]).in_folder(&whole).begin().unwrap().finish().unwrap();
+        for threads in ["run.threads=1", "run.threads=2"] {
+            let results = resumed(&file, &[&set, threads], &broken).finish().unwrap();
+            assert_eq!(results.digest(), known.digest(), "{fault}, {threads}");
+            assert_ne!(results.digest(), plain.digest(), "{fault}");
+            assert!(left(&whole) == left(&broken), "tables with {fault}, {threads}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_that_begins_before_a_run_stands_is_refused_with_the_instant() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("warm.ckpt");
+    let first = r#"{ kind = "link-slow", link = ["h6", "leaf1"], rate = "10Gbps", at = "10us" }"#;
+    let text = format!("fault=[{first}]");
+    let mut run =
+        Run::new(scenario(FAULTY, &[&text])).unwrap().in_folder(dir.path().join("first")).begin().unwrap();
+    run.step(us(50)).unwrap();
+    run.save(&file).unwrap();
+    let refused = |faults: &str, what: &[&str]| {
+        let checkpoint = Checkpoint::read(&file).unwrap();
+        let scenario = checkpoint.scenario(&[format!("fault=[{faults}]")]).unwrap();
+        let run = Run::new(scenario).unwrap().in_folder(dir.path().join("second")).from(checkpoint);
+        let error = run.begin().map(drop).unwrap_err().to_string();
+        assert!(what.iter().all(|what| error.contains(what)), "{error}");
+    };
+    let stop = |at: &str| format!(r#"{first}, {{ kind = "host-stop", host = "h7", at = "{at}" }}"#);
+    refused(&stop("49us"), &["stands at 50us", "fault 1 begins at 49us", "at = 50us or later"]);
+    refused(
+        &stop("50us").replace("10Gbps", "20Gbps"),
+        &["fault[0]", "10Gbps", "20Gbps", "others behind them"],
+    );
+    refused(r#"{ kind = "host-stop", host = "h7", at = "60us" }"#, &["fault[0]", "link-slow"]);
+    resumed(&file, &[&format!("fault=[{}]", stop("50us"))], &dir.path().join("second")).finish().unwrap();
+}

@@ -17,6 +17,11 @@ impl Checkpoint {
         Ok(Self(Arc::new(read.map_err(|error| raise(py, error))?)))
     }
 
+    /// Whether its run wrote it to survive a kill: nobody needs it when the run is complete.
+    fn passes(&self) -> bool {
+        self.0.passes()
+    }
+
     /// The text of its scenario, the folder that paths in it count from, and the overrides.
     fn source(&self) -> (&str, &str, Vec<String>) {
         let (text, base, overrides) = self.0.source();

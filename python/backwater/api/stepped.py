@@ -290,8 +290,8 @@ def resume(
             results = run.finish()
 
     `set` gives keys other values that its state can follow: `run.until`, the parameters of controllers and detectors,
-    and thresholds of PFC. Results have what was recorded before, too. They go to `out`; without it to a folder with the
-    name of the file, beside it.
+    and thresholds of PFC. `fault` may have more faults, which begin where the run stands or later. Results have what
+    was recorded before, too. They go to `out`; without it to a folder with the name of the file, beside it.
     """
     changes = tuple(f"{key}={value_text(value)}" for key, value in (set or {}).items())
     job = resumed(Path(checkpoint), changes, threads, None if out is None else Path(out))

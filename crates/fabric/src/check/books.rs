@@ -129,14 +129,8 @@ pub(crate) fn check(engine: &Engine<FabricNode>, network: &Network, world: &Worl
     wrong
 }
 
-/// `on_wires` are the frames that have not arrived, each with the node that it goes to.
-fn links(
-    engine: &Engine<FabricNode>,
-    on_wires: &[(u32, Packet)],
-    network: &Network,
-    world: &World,
-) -> Vec<(Account, Book)> {
-    // By the port that puts them on its link.
+/// The packets that each port of the network has put on its link, in all processes.
+fn put_on_links(engine: &Engine<FabricNode>, network: &Network) -> Vec<u64> {
     let mut sent = vec![0_u64; network.port_count()];
     let of = |node: &FabricNode| {
         let (ports, number) = (node.ports(), node.ports().node());
@@ -148,12 +142,39 @@ fn links(
     for (port, packets) in engine.processes().gather(own) {
         sent[port as usize] = packets;
     }
-    let put_on = |link: &Port| sent[network.port_id(link.peer, link.peer_port) as usize];
-    // By the port at which a link ends.
+    sent
+}
+
+/// Packets that have not arrived, by the port at which their link ends.
+fn under_way(on_wires: &[(u32, Packet)], network: &Network) -> Vec<u64> {
     let mut under_way = vec![0_u64; network.port_count()];
     for (node, packet) in on_wires.iter().filter(|(_, packet)| !packet.is_flow_control()) {
         under_way[network.port_id(*node, packet.port) as usize] += 1;
     }
+    under_way
+}
+
+/// Packets that have come by each port of the network to nodes of this process.
+pub(crate) fn arrived(engine: &Engine<FabricNode>, network: &Network) -> Vec<u64> {
+    let (sent, under_way) = (put_on_links(engine, network), under_way(&engine.messages(), network));
+    let nodes = 0..network.nodes().len() as u32;
+    let links = nodes.flat_map(|node| network.ports(node)).zip(&under_way);
+    let came = |(link, under_way): (&Port, &u64)| {
+        sent[network.port_id(link.peer, link.peer_port) as usize].saturating_sub(*under_way)
+    };
+    links.map(came).collect()
+}
+
+/// `on_wires` are the frames that have not arrived, each with the node that it goes to.
+fn links(
+    engine: &Engine<FabricNode>,
+    on_wires: &[(u32, Packet)],
+    network: &Network,
+    world: &World,
+) -> Vec<(Account, Book)> {
+    let sent = put_on_links(engine, network);
+    let put_on = |link: &Port| sent[network.port_id(link.peer, link.peer_port) as usize];
+    let under_way = under_way(on_wires, network);
     let mut wrong = Vec::new();
     for node in engine.nodes() {
         let (ports, number) = (node.ports(), node.ports().node());

@@ -150,6 +150,12 @@ impl Faults {
         &self.nodes[node as usize]
     }
 
+    /// The nodes at which something changes by faults from this number on.
+    pub(crate) fn changed_from(&self, fault: u16) -> impl Iterator<Item = u32> {
+        let changes = move |node: &&OfNode| node.changes.iter().any(|change| change.fault >= fault);
+        (0..).zip(&self.nodes).filter(move |(_, node)| changes(node)).map(|(number, _)| number)
+    }
+
     /// Whether anything changes after `now` that could set free what stands still.
     pub(crate) fn changes_after(&self, now: u64) -> bool {
         self.nodes.iter().filter_map(|node| node.changes.last()).any(|last| last.time.as_ps() > now)
@@ -267,6 +273,12 @@ impl Ports {
         if let Some(change) = faults.of(self.node()).changes.get(next) {
             self.set_timer(change.time.as_ps(), 0, Purpose::Fault, 0);
         }
+    }
+
+    /// There are more changes, at the present time or later: the next one may be another.
+    pub(crate) fn rearm_fault(&mut self, world: &World) {
+        self.stop_timers(Purpose::Fault);
+        self.arm_fault(world);
     }
 
     /// The next change that is due.

@@ -304,6 +304,14 @@ impl Ports {
         }
     }
 
+    /// What came by each port before anything could be lost.
+    pub(crate) fn begin_spared(&mut self, arrived: &[u64]) {
+        let spared = &mut self.faults_mut().spared;
+        if spared.is_empty() {
+            spared.extend_from_slice(arrived);
+        }
+    }
+
     /// One was lost on its way here.
     pub(crate) fn count_lost_on_wire(&mut self, port: u16, reason: DropReason) {
         *self.faults_mut().lost_on_wires.entry((port, reason)).or_default() += 1;

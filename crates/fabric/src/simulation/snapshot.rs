@@ -7,6 +7,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::app::jobs::JobsHere;
 use crate::app::ranks::Ranks;
 use crate::app::steps::Steps;
+use crate::check::books;
 use crate::link::credits::Credits;
 use crate::link::egress::Egress;
 use crate::link::failures::FaultState;
@@ -74,6 +75,30 @@ impl Simulation {
         }
         self.engine.load(from)?;
         Ok((course, completions))
+    }
+}
+
+impl Simulation {
+    /// Of the faults of its [`crate::Spec`] those from this number on were none of what was [loaded](Self::load). They begin now or later: the
+    /// outcome is that of a run that had them from the beginning.
+    pub fn learn_faults(&mut self, first: u16) {
+        let Self { engine, world, network, .. } = self;
+        let Some(faults) = &world.faults else { return };
+        for node in faults.changed_from(first) {
+            if let Some(of_node) = engine.node_mut(node) {
+                of_node.ports_mut().rearm_fault(world);
+            }
+            engine.changed(node);
+        }
+        // At nodes where packets may be lost each is counted.
+        let arrived = books::arrived(engine, network);
+        for node in (0..network.nodes().len() as u32).filter(|node| world.loses_before(*node)) {
+            let count = network.ports(node).len();
+            if let (Some(of_node), true) = (engine.node_mut(node), count > 0) {
+                let from = network.port_id(node, 0) as usize;
+                of_node.ports_mut().begin_spared(&arrived[from..from + count]);
+            }
+        }
     }
 }
 

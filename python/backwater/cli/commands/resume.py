@@ -38,7 +38,8 @@ def resume(
         The file: of `backwater run --checkpoint-every`, or of `save` in Python, Rust or C.
     set_
         Go on with another value of a key that the run's state can follow: `run.until`, the parameters of controllers
-        (`--set cc.dcqcn.g=0.01`) and detectors, and thresholds of PFC. May be given more than once.
+        (`--set cc.dcqcn.g=0.01`) and detectors, and thresholds of PFC; or with more faults (`fault`). May be given more
+        than once.
     threads
         How many threads; the trajectory is the same for any number.
     checkpoint_every
@@ -60,5 +61,9 @@ def resume(
     with watch_live(todo) if live else watching(todo, quiet=json_) as watcher:
         outcomes = run_jobs(todo, 1, watcher)
     say_if_elsewhere(todo, outcomes)
+    complete = all(one.summary is not None and one.summary["status"] == "complete" for one in outcomes)
+    if complete and not set_ and job.checkpoint is not None and job.checkpoint.passes():
+        # The run that was killed would have removed it at its end.
+        checkpoint.unlink(missing_ok=True)
     plan = Plan(scenario=job.scenario.once(), overrides=job.overrides, axes=(), schemes=(), seeds=Seeds(1, None))
     return reported(plan, outcomes, json_, html, 1)

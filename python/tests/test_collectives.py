@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import backwater as bw
 import polars as pl
 import pytest
 from backwater import Results, _core
@@ -420,3 +421,30 @@ def test_the_ideal_of_experts_at_unequal_nics_is_that_of_the_busiest_nic(tmp_pat
     assert one.ideal_ps is not None
     # The last packet crosses one more link, at 100 or at 25 Gbps.
     assert 2 * DELAY <= one.ideal_ps - busiest - between <= 2 * DELAY + PACKET * SLOW
+
+
+def test_parallel_links_within_a_server_carry_what_they_have_together(tmp_path: Path) -> None:
+    """Hosts with two links of 400 Gbps to their scale-up switch, and one of 100 Gbps out of the server."""
+    links = [
+        {"a": f"h{host}", "b": end, "rate": rate, "delay": "200ns"}
+        for host in range(4)
+        for end, rate in [(f"nv{host // 2}", "400Gbps"), (f"nv{host // 2}", "400Gbps"), ("leaf", "100Gbps")]
+    ]
+    scenario = {
+        "profile": "roce",
+        "topology": {
+            "kind": "edges",
+            "hosts": [f"h{host}" for host in range(4)],
+            "switches": ["nv0", "nv1", "leaf"],
+            "scale-up": ["nv0", "nv1"],
+            "parallel-links": True,
+            "links": links,
+        },
+        "traffic": [{"name": "sum", "kind": "collective", "op": "all-reduce", "size": "64KB"}],
+    }
+    results = bw.run(scenario, out=tmp_path / "run")
+    assert isinstance(results, bw.Results)
+    rates = collectives.rates(results, results.flows).sort("host")
+    assert rates["rate"].to_list() == [100 * 10**9] * 4
+    assert rates["inner_rate"].to_list() == [800 * 10**9] * 4
+    assert rates["server"].to_list() == ["nv0", "nv0", "nv1", "nv1"]

@@ -254,3 +254,15 @@ fn the_pause_of_a_host_that_stops_ends_after_the_longest_time_of_one() {
         assert!(dead.iter().any(|drop| drop.time > last.time), "what comes then is lost there");
     }
 }
+
+#[test]
+fn a_stream_that_a_fault_ends_in_a_later_flow_names_it() {
+    // The first flow is over when the link goes down: what is lost is of the second.
+    let second = "[[traffic]]\nname = \"y\"\nkind = \"flow\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"\nstart = \"50us\"\n";
+    let text = crate::PAIR.replace("size = \"1MB\"", "size = \"10KB\"").replace("100us", "1ms");
+    let text = text.replace("put = { retry = \"20us\" }", "put = { retry = \"20us\", retries = 3 }");
+    let fault = "[[fault]]\nkind = \"link-down\"\nlink = [\"h1\", \"s\"]\nat = \"60us\"\n";
+    let spec = spec(&text, &format!("{second}{fault}"));
+    let told = try_run(spec, FAST, None).map(drop).unwrap_err().to_string();
+    assert!(told.contains("Packets of it were lost by fault 0 (link-down): end that sooner"), "{told}");
+}

@@ -49,6 +49,7 @@ use crate::simulation::look::Looks;
 use crate::simulation::reuse::Counted;
 use crate::spec::Spec;
 use crate::switch::Switch;
+use crate::transport::put::streams;
 use crate::user::UserFault;
 use crate::violation::{Violation, What};
 use crate::world::World;
@@ -513,10 +514,11 @@ impl Simulation {
         }
         let breach = breach.filter(|breach| breach.node == node);
         let stream = match breach.map(|breach| &breach.what) {
-            Some(What::NoAck { flow, .. }) => vec![*flow],
+            // A fault may have lost what belongs to other flows of the stream.
+            Some(What::NoAck { flow, .. }) => streams(&self.world).flows_of(*flow).collect(),
             _ => Vec::new(),
         };
-        let stream = self.engine.processes().gather(stream);
+        let stream: Vec<u32> = self.engine.processes().gather(stream);
         let lost =
             stream.iter().flat_map(|flow| nodes.iter().flat_map(move |node| node.ports().faults_of(*flow)));
         let lost: BTreeSet<u16> = self.engine.processes().gather(lost.collect()).into_iter().collect();

@@ -178,7 +178,7 @@ def rates(results: Results, flows: pl.LazyFrame) -> pl.DataFrame:
     ports = ports.group_by(pl.col("node").alias("host")).agg(
         rate=rate.filter(~within).sum(),
         server=pl.col("peer").filter(within).first(),
-        inner_rate=rate.filter(within).first(),
+        inner_rate=rate.filter(within).sum(),
     )
     return hosts.join(ports, on="host").collect()
 

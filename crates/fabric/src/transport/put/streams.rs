@@ -185,6 +185,12 @@ impl Streams {
         self.of[flow as usize]
     }
 
+    /// All flows of a flow's stream.
+    pub(crate) fn flows_of(&self, flow: u32) -> impl Iterator<Item = u32> {
+        let number = self.number(flow);
+        (0..).zip(&self.of).filter(move |(_, of)| **of == number).map(|(flow, _)| flow)
+    }
+
     /// The kind of a stream.
     #[inline]
     pub(crate) fn kind(&self, stream: &Stream) -> &PutSpec {

@@ -416,22 +416,36 @@ def _samples(made: Draw, _: Random) -> None:
 
 
 def _several_ports(made: Draw, rng: Random) -> bool | None:
-    """Hosts with one to four links at two switches, some of them parallel."""
+    """Hosts with up to 16 links of unlike rates at two switches, some of them parallel; also servers of two hosts."""
     host, topology = made.scenario.get("host", {}), made.scenario["topology"]
-    puts = any(entry.get("transport") == "put" for entry in made.scenario["traffic"])
-    if "drain" in host or "throttle" in host or puts or topology["kind"] in ("dragonfly", "torus"):
-        return False  # These are for hosts with one port.
-    links = {key: topology[key] for key in ("rate", "delay")}
+    if topology["kind"] in ("dragonfly", "torus"):
+        return False  # These have a shape of their own.
     names = [f"h{number}" for number in range(made.hosts)]
-    ends = [(name, rng.choice("st")) for name in names for _ in range(rng.randint(1, 4))]
+    # None is slower than the link that rates of sources were drawn for.
+    rates = [topology["rate"], "200Gbps"]
+    most = rng.choice([2, 4, 16])
+    ends = [(name, rng.choice("st"), rng.choice(rates)) for name in names for _ in range(rng.randint(1, most))]
+    servers = [f"v{number // 2}" for number in range(made.hosts)] if rng.random() < 0.3 else []
+    ends += [(name, server, "200Gbps") for name, server in zip(names, servers, strict=False)]
     made.scenario["topology"] = {
         "kind": "edges",
         "hosts": names,
-        "switches": ["s", "t"],
+        "switches": ["s", "t", *sorted(set(servers))],
         "parallel-links": True,
-        "links": [{"a": a, "b": b, **links} for a, b in [*ends, ("s", "t")]],
+        "links": [
+            {"a": a, "b": b, "rate": rate, "delay": topology["delay"]} for a, b, rate in [*ends, ("s", "t", rates[0])]
+        ],
     }
-    made.scenario["host"] = {**host, "nic": {"port": rng.choice(["hash", "plane", "rail"])}}
+    if servers:
+        made.scenario["topology"]["scale-up"] = sorted(set(servers))
+    if "routing" in topology:
+        made.scenario["topology"]["routing"] = topology["routing"]
+    rules = ["hash", "plane", "rail"]
+    puts = any(entry.get("transport") == "put" for entry in made.scenario["traffic"])
+    hpcc = made.scenario.get("cc", {}).get("kind") == "hpcc"
+    if not puts and not hpcc and made.fabric not in ("isolation", "lossless-put"):
+        rules.append("spray")
+    made.scenario["host"] = {**host, "nic": {"port": rng.choice(rules)}}
     return None
 
 
@@ -463,6 +477,6 @@ _FEATURES: dict[str, tuple[float, str, Callable[[Draw, Random], bool | None]]] =
     "tight": (0.4, "pfc lossless-put", _tight),
     "samples": (0.4, _ANY, _samples),
     "job": (0.25, "pfc credits hpc isolation", _job),
-    "several-ports": (0.25, "pfc credits hpc", _several_ports),
+    "several-ports": (0.25, _ANY, _several_ports),
 }
 _TRAFFIC = list(_FEATURES)[: list(_FEATURES).index("slow-host")]

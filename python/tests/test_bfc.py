@@ -45,22 +45,14 @@ def _fcts(case: str) -> list[tuple[int, int]]:
 Flow = tuple[str, str, int, int]
 
 
-def scenario(topology: dict[str, object], flows: list[Flow], switches: str, **bfc: object) -> dict[str, Any]:
-    """A network with the settings of that simulator, whose hosts and clock are those of ConWeave's."""
+def scenario(
+    topology: dict[str, object], flows: list[Flow], switches: str, isolation: dict[str, object]
+) -> dict[str, Any]:
+    """A network with the settings of that simulator."""
     return {
-        "profile": "conweave-ns3",
+        "profile": "pyrrha-ns3",
         "topology": topology,
-        "packet": {"payload": "1000B", "header": "76B"},
-        "ack": {"every": 1, "size": "84B", "priority": 3},
-        "cc": {"kind": "none"},
-        "host": {"nic": {"acks": "priority"}},
-        "switch": {
-            "queueing": "output",
-            "overflow": "stop",
-            "flow-control": "none",
-            "detector": {"kind": "none"},
-            "isolation": {"kind": "bfc", "bfc": {"queues": 7, "order": "lowest-first", **bfc}},
-        },
+        "switch": {"isolation": isolation},
         "traffic": [
             {
                 "name": f"flow{number}",
@@ -76,11 +68,21 @@ def scenario(topology: dict[str, object], flows: list[Flow], switches: str, **bf
     }
 
 
-def one_switch(flows: list[tuple[int, int]], **bfc: object) -> dict[str, Any]:
+def bfc(**other: object) -> dict[str, object]:
+    """The settings of that simulator, or others."""
+    return {"kind": "bfc", "bfc": other}
+
+
+def dst_pfc() -> dict[str, object]:
+    """The settings of that simulator."""
+    return {"kind": "dst-pfc"}
+
+
+def one_switch(flows: list[tuple[int, int]], isolation: dict[str, object]) -> dict[str, Any]:
     """Flow i goes from host i to the last one."""
     star: dict[str, object] = {"kind": "star", "hosts": len(flows) + 1, "rate": "100Gbps", "delay": "1us"}
     ends = [(f"h{number}", f"h{len(flows)}", size, start) for number, (size, start) in enumerate(flows)]
-    return scenario(star, ends, "s", **bfc)
+    return scenario(star, ends, "s", isolation)
 
 
 def fcts(results: Results) -> list[tuple[int, int]]:
@@ -117,19 +119,45 @@ def agrees(found: list[tuple[int, int]], case: str) -> None:
 
 @pytest.mark.parametrize("case", ["single2", "single3"])
 def test_every_flow_and_every_hold_is_that_of_the_simulator(case: str, tmp_path: Path) -> None:
-    results = backwater.run(one_switch(_flows(case)), out=tmp_path)
+    results = backwater.run(one_switch(_flows(case), bfc()), out=tmp_path)
     agrees(fcts(results), case)
     assert holds(results) == _holds(case)
 
 
-def test_switches_that_hold_each_others_queues_do_so_when_the_simulator_s_do(tmp_path: Path) -> None:
-    flows = [(f"n{row[2]}", f"n{row[3]}", int(row[4]), int(row[5]) - ORIGIN_NS) for row in _rows("dumbbell", "fct.txt")]
+def in_a_row(case: str, isolation: dict[str, object]) -> dict[str, Any]:
+    """Three switches, of which the last brings flows of several hosts to the first."""
+    flows = [(f"n{row[2]}", f"n{row[3]}", int(row[4]), int(row[5]) - ORIGIN_NS) for row in _rows(case, "fct.txt")]
     topology: dict[str, object] = {"kind": "hpcc", "file": str(DATA / "dumbbell" / "topology.txt")}
-    results = backwater.run(scenario(topology, flows, "n8 n9 n10"), out=tmp_path)
+    return scenario(topology, flows, "n8 n9 n10", isolation)
+
+
+def wanted_holds(case: str, prefix: str) -> list[tuple[int, str, bool]]:
+    """The same of that simulator, whose nodes have names that begin so."""
+    return sorted((int(row[0]) - ORIGIN_NS, f"{prefix}{row[1]}", row[5] == "1") for row in _rows(case, "pfc.txt"))
+
+
+def test_switches_that_hold_each_others_queues_do_so_when_the_simulators_do(tmp_path: Path) -> None:
+    results = backwater.run(in_a_row("dumbbell", bfc()), out=tmp_path)
     agrees(fcts(results), "dumbbell")
-    wanted = [(int(row[0]) - ORIGIN_NS, f"n{row[1]}", row[5] == "1") for row in _rows("dumbbell", "pfc.txt")]
+    wanted = wanted_holds("dumbbell", "n")
     assert len(wanted) == 2 * (43 + 54)
-    assert all_holds(results) == sorted(wanted)
+    assert all_holds(results) == wanted
+
+
+def test_switches_in_a_row_hold_destinations_as_often_as_the_simulators_do(tmp_path: Path) -> None:
+    """Times differ by a packet or two from the first frame of the second switch on, and the counts do not."""
+    case = "dst-pfc/dumbbell"
+    results = backwater.run(in_a_row(case, dst_pfc()), out=tmp_path)
+    assert [acked for _, acked in fcts(results)] == pytest.approx([acked for _, acked in _fcts(case)], rel=0.03)
+    by_node = [[(node, held) for _, node, held in holds] for holds in (all_holds(results), wanted_holds(case, "n"))]
+    assert sorted(by_node[0]) == sorted(by_node[1])
+
+
+def test_pfc_by_destination_holds_when_the_simulator_does(tmp_path: Path) -> None:
+    case = "dst-pfc/single2"
+    results = backwater.run(one_switch(_flows(case), dst_pfc()), out=tmp_path)
+    agrees(fcts(results), case)
+    assert all_holds(results) == wanted_holds(case, "h")
 
 
 @pytest.mark.parametrize("case", ["single2", "single3"])
@@ -154,7 +182,7 @@ MIXES = {
 def test_runs_go_as_the_oracle_does(name: str, order: str, tmp_path: Path) -> None:
     flows = MIXES[name]
     answers = bfc_oracle.answers(bfc_oracle.Setup(queues=32, lowest_first=order == "lowest-first"), flows)
-    results = backwater.run(one_switch(flows, queues=32, order=order), out=tmp_path)
+    results = backwater.run(one_switch(flows, bfc(queues=32, order=order)), out=tmp_path)
     assert fcts(results) == [
         (answers.received[flow] - start, answers.acked[flow] - start) for flow, (_, start) in enumerate(flows)
     ]

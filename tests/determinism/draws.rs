@@ -2,6 +2,7 @@
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{CreditReturn, Form, Unit};
+use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
@@ -9,8 +10,8 @@ use backwater_control::reaction::{
 };
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Arbiter, BfcSpec, CreditSpec, PoolOrder, Queueing, ReliableSpec, Repeat, Scope, SegmentSpec,
-    Start, Switching, ThrottleSpec,
+    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, PoolOrder, Queueing, ReliableSpec, Repeat,
+    Scope, SegmentSpec, Start, Switching, ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -142,16 +143,20 @@ fn gates() -> impl Strategy<Value = Gates> {
     ]
 }
 
-/// From two queues, which flows share, to one for each flow.
-pub(crate) fn queues_of_flows() -> impl Strategy<Value = BfcSpec> {
+/// From two queues, which flows share, to one for each flow; and those of destinations.
+pub(crate) fn held_queues() -> impl Strategy<Value = Queueing> {
     let order = prop::sample::select(vec![PoolOrder::RoundRobin, PoolOrder::LowestFirst]);
-    let frame = prop::sample::select(vec![1u64, 64, 1_000]);
-    (2u16..70, 0u16..4, order, frame).prop_map(|(queues, sticky, order, frame)| BfcSpec {
-        queues,
-        sticky,
-        order,
-        frame: Bytes::new(frame),
-    })
+    let frame = || prop::sample::select(vec![1u64, 64, 1_000]).prop_map(Bytes::new);
+    let bfc = (2u16..70, 0u16..4, order, frame())
+        .prop_map(|(queues, sticky, order, frame)| Queueing::Bfc(BfcSpec { queues, sticky, order, frame }));
+    let apart = prop::sample::select(vec![Apart::Always, Apart::Held]);
+    let dst_pfc = (apart, 1u32..3000, 0u32..1000, any::<bool>(), frame()).prop_map(
+        |(apart, more, low, first_packets, frame)| {
+            let thresholds = Thresholds { high: low + more, low };
+            Queueing::DstPfc(DstPfcSpec { apart, thresholds, first_packets, frame })
+        },
+    );
+    prop_oneof![bfc, dst_pfc]
 }
 
 fn switching() -> impl Strategy<Value = Switching> {

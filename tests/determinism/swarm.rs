@@ -5,8 +5,8 @@ use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{ReactionConfig, TimelyConfig};
 use backwater_engine::mix;
 use backwater_fabric::{
-    AckSpec, Arbiter, Balancing, BfcSpec, CreditSpec, Kind, Overflow, PairSpec, Queueing, ReliableSpec,
-    SegmentSpec, Spec, Switching, ThrottleSpec,
+    AckSpec, Arbiter, Balancing, CreditSpec, Kind, Overflow, PairSpec, Queueing, ReliableSpec, SegmentSpec,
+    Spec, Switching, ThrottleSpec,
 };
 use backwater_topology::{Builder, Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use scene::{dynamic_thresholds, flow_of_priority, ideal, per_port, us, with_links};
 
-use crate::draws::{case, queues_of_flows};
+use crate::draws::{case, held_queues};
 use crate::fingerprint::{difference, fingerprint, of_copies, watch_all, watch_nothing};
 
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ pub(crate) enum Gates {
         form: Form,
     },
     Credits(CreditSpec, Option<ThrottleSpec>),
-    /// Queues of flows, held upstream.
-    Holds(BfcSpec),
+    /// Queues of flows or destinations, held upstream.
+    Holds(Queueing),
 }
 
 #[derive(Clone, Debug)]
@@ -241,9 +241,9 @@ impl Case {
                 spec.switch.credits = Some(credits.clone());
                 spec.throttle = throttle.clone();
             }
-            (&Gates::Holds(bfc), _) => {
+            (&Gates::Holds(queueing), _) => {
                 spec.switch.pfc = None;
-                spec.switch.queueing = Queueing::Bfc(bfc);
+                spec.switch.queueing = queueing;
                 if matches!(spec.switch.arbiter, Arbiter::Weighted { .. }) {
                     spec.switch.arbiter = Arbiter::RoundRobin;
                 }
@@ -318,7 +318,7 @@ proptest! {
     }
 
     #[test]
-    fn so_they_do_with_queues_of_flows_that_are_held(case in case(), bfc in queues_of_flows()) {
-        every_run_is_that_of_the_reference(&Case { gates: Gates::Holds(bfc), ..case })?;
+    fn so_they_do_with_queues_that_are_held_upstream(case in case(), queueing in held_queues()) {
+        every_run_is_that_of_the_reference(&Case { gates: Gates::Holds(queueing), ..case })?;
     }
 }

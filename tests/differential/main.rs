@@ -4,6 +4,7 @@ mod fat_tree;
 mod incast;
 mod micro;
 mod peer;
+mod pyrrha;
 mod report;
 mod scenario;
 mod statistics;

@@ -21,7 +21,7 @@ pub(crate) struct Answer {
     pub(crate) fct_ns: u64,
 }
 
-fn text(case: &str, file: &str) -> Option<String> {
+pub(crate) fn text(case: &str, file: &str) -> Option<String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("differential/data");
     std::fs::read_to_string(folder.join(case).join(file)).ok()
 }

@@ -2,11 +2,12 @@
 //! for each other in a circle are found.
 use std::collections::BTreeMap;
 
+use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_fabric::record::{FrameKind, FrameRecord};
-use backwater_fabric::{BfcSpec, End, PoolOrder, Queueing, Spec, Violation};
+use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, End, PoolOrder, Queueing, Spec, Violation};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
-use backwater_units::{Rate, Span, Time};
+use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{FAST, Outcome, bfc, flow, ring, try_run, us};
 
 fn leaf_spine() -> Network {
@@ -21,14 +22,30 @@ fn incast_among_others() -> Vec<Flow> {
     incast.chain(others).collect()
 }
 
-fn with(queues: u16, order: PoolOrder) -> Spec {
+fn with(queueing: Queueing) -> Spec {
     let mut spec = bfc(leaf_spine(), incast_among_others());
-    let Queueing::Bfc(bfc) = &mut spec.switch.queueing else { unreachable!("the scene is of BFC") };
-    *bfc = BfcSpec { queues, order, ..*bfc };
+    spec.switch.queueing = queueing;
     let network = &spec.network;
     let ports = |node: u32| (0..network.ports(node).len() as u16).map(move |port| (node, port));
     spec.probe.frames = (0..network.nodes().len() as u32).flat_map(ports).collect();
     spec
+}
+
+fn of_flows(queues: u16, order: PoolOrder) -> Queueing {
+    Queueing::Bfc(BfcSpec { queues, order, sticky: 2, frame: Bytes::new(64) })
+}
+
+fn of_destinations(apart: Apart, first_packets: bool) -> Queueing {
+    let thresholds = Thresholds { high: 2000, low: 1000 };
+    Queueing::DstPfc(DstPfcSpec { apart, thresholds, first_packets, frame: Bytes::new(64) })
+}
+
+/// Two queues that flows share, one for each flow, and those of destinations.
+fn queueings() -> Vec<Queueing> {
+    let orders = [PoolOrder::RoundRobin, PoolOrder::LowestFirst];
+    let flows = [2, 4, 32].into_iter().flat_map(|queues| orders.map(|order| of_flows(queues, order)));
+    let aparts = [(Apart::Always, false), (Apart::Held, false), (Apart::Held, true)];
+    flows.chain(aparts.map(|(apart, first)| of_destinations(apart, first))).collect()
 }
 
 fn drained(spec: Spec) -> Outcome {
@@ -54,18 +71,16 @@ fn check(outcome: &Outcome) {
 }
 
 #[test]
-fn nothing_is_lost_or_overtaken_with_queues_for_all_flows_and_with_two() {
-    for queues in [2, 4, 32] {
-        for order in [PoolOrder::RoundRobin, PoolOrder::LowestFirst] {
-            check(&drained(with(queues, order)));
-        }
+fn nothing_is_lost_or_overtaken() {
+    for queueing in queueings() {
+        check(&drained(with(queueing)));
     }
 }
 
 /// At a NIC the flow is named, so that whoever holds it can be followed.
 #[test]
 fn a_flow_that_is_held_at_its_nic_is_let_go_once_for_each_time() {
-    let outcome = drained(with(32, PoolOrder::RoundRobin));
+    let outcome = drained(with(of_flows(32, PoolOrder::RoundRobin)));
     let network = outcome.simulation.network();
     let mut held: BTreeMap<(u32, u16, u32), Vec<bool>> = BTreeMap::new();
     for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold) {
@@ -82,13 +97,15 @@ fn a_flow_that_is_held_at_its_nic_is_let_go_once_for_each_time() {
 
 #[test]
 fn switches_hold_as_often_as_they_let_go() {
-    let outcome = drained(with(2, PoolOrder::RoundRobin));
-    let mut balance: BTreeMap<(u32, u16), i32> = BTreeMap::new();
-    for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold) {
-        *balance.entry((frame.node, frame.port)).or_default() += if holds(frame) { 1 } else { -1 };
+    for queueing in queueings() {
+        let outcome = drained(with(queueing));
+        let mut balance: BTreeMap<(u32, u16), i32> = BTreeMap::new();
+        for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold) {
+            *balance.entry((frame.node, frame.port)).or_default() += if holds(frame) { 1 } else { -1 };
+        }
+        assert!(balance.len() > 8, "{queueing:?}: {} ports held something", balance.len());
+        assert!(balance.values().all(|sum| *sum == 0), "{queueing:?}: {balance:?}");
     }
-    assert!(balance.len() > 8, "{} ports held something", balance.len());
-    assert!(balance.values().all(|sum| *sum == 0), "{balance:?}");
 }
 
 /// Every host of a ring of five sends to the one two switches further on, at the same time: each flow finds the first queue empty and takes

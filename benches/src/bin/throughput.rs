@@ -1,18 +1,18 @@
 //! Packet-hops per CPU-second of the benchmark workloads: `throughput ratios [--runs N]` runs some in turns and relates each to `k8`;
-//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
+//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use backwater_benches::{
-    Links, Repeats, Workload, scenario, scenario_on, thresholds, under_credits, with_isolation, with_losses,
-    with_puts, with_ranks, with_throttles,
+    Links, Repeats, Workload, scenario, scenario_on, thresholds, under_credits, with_holds, with_isolation,
+    with_losses, with_puts, with_ranks, with_throttles,
 };
 use backwater_fabric::record::FlowRecord;
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
+const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -24,6 +24,7 @@ struct Options {
     credits: bool,
     pft: bool,
     isolation: bool,
+    holds: bool,
     puts: bool,
     ranks: bool,
     losses: Option<Repeats>,
@@ -42,6 +43,7 @@ fn options() -> Option<Options> {
         credits: false,
         pft: false,
         isolation: false,
+        holds: false,
         puts: false,
         ranks: false,
         losses: None,
@@ -58,6 +60,7 @@ fn options() -> Option<Options> {
             "--credits" => options.credits = value == "on",
             "--pft" => options.pft = value == "on",
             "--isolation" => options.isolation = value == "on",
+            "--holds" => options.holds = value == "on",
             "--puts" => options.puts = value == "on",
             "--ranks" => options.ranks = value == "on",
             "--losses" => {
@@ -122,6 +125,9 @@ fn main() -> ExitCode {
         }
         if options.isolation {
             spec = with_isolation(spec);
+        }
+        if options.holds {
+            spec = with_holds(spec);
         }
         if options.puts {
             spec = with_puts(spec);

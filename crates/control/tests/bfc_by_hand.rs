@@ -1,5 +1,6 @@
 //! BFC by hand: queues of flows, the limit, what holds a queue upstream.
-use backwater_control::isolation::bfc::{FlowEntry, Upstream, limit};
+use backwater_control::isolation::Upstream;
+use backwater_control::isolation::bfc::{FlowEntry, limit};
 use backwater_units::{Span, Time};
 
 const STICKY: Span = Span::from_us(4);

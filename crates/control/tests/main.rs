@@ -8,6 +8,7 @@ mod dcqcn_by_hand;
 mod dcqcn_hpcc_by_hand;
 mod deficit_round_robin;
 mod detector_laws;
+mod dst_pfc_by_hand;
 mod fecn_by_hand;
 mod go_back_n;
 mod ib_cc_by_hand;

@@ -41,7 +41,7 @@ pub use simulation::{
     Completion, Completions, Control, Course, End, Reused, Simulation, Sizes, Totals, form, retrace, sizes,
 };
 pub use spec::*;
-pub use switch::forwarding::ecmp::five_tuples;
+pub use switch::forwarding::ecmp::{PathHash, five_tuples, murmur_tuples};
 pub use transport::put::frame::MOST_BUFFERED;
 pub use transport::roce::reliable::MOST_SELECTIVE;
 pub use user::{UserFault, UserSpec};

@@ -15,24 +15,25 @@ use backwater_units::{Bytes, Rate, Span};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 mod balancing;
-mod bfc;
 mod clock;
 mod endpoint;
 mod fault;
 mod job;
+mod keyed;
 mod put;
 mod reliability;
 mod throttle;
 mod two_pools;
 
+use crate::switch::forwarding::ecmp::PathHash;
 use crate::user::UserSpec;
 
 pub use balancing::{Around, Balancing, QueueOf};
-pub use bfc::{BfcSpec, PoolOrder};
 pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
+pub use keyed::{Apart, BfcSpec, DstPfcSpec, PoolOrder};
 pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
@@ -263,6 +264,16 @@ pub enum Queueing {
     Combined(Combined),
     /// A pool of queues at each egress port and priority, one per flow while there are enough.
     Bfc(BfcSpec),
+    /// A queue for each destination at each egress port and priority.
+    DstPfc(DstPfcSpec),
+}
+
+impl Queueing {
+    /// Whether switches hold queues upstream instead of classes.
+    #[must_use]
+    pub const fn holds(self) -> bool {
+        matches!(self, Self::Bfc(_) | Self::DstPfc(_))
+    }
 }
 
 /// The two regions of the packet memory of each port, and the crossbar between them.
@@ -384,9 +395,9 @@ pub struct SwitchSpec {
     pub overflow: Overflow,
     /// Which of equally short ways is taken.
     pub balancing: Balancing,
-    /// By the number of a flow what all switches take for its hash: for its data, and for what goes back. If empty, each switch
-    /// hashes the number with a salt of its own. See [`crate::five_tuples`].
-    pub hashes: Arc<[[u32; 2]]>,
+    /// By the number of a flow what switches hash: for its data, and for what goes back. If empty, each switch hashes the number with a
+    /// salt of its own. See [`crate::five_tuples`], [`crate::murmur_tuples`].
+    pub hashes: Arc<[PathHash]>,
     /// Scheduling.
     pub arbiter: Arbiter,
     /// Priority of CNPs: strictly first, never paused, not counted at the ingress (as in the ns-3 RoCE simulators).

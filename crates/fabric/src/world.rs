@@ -21,7 +21,7 @@ use crate::spec::{
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
-use crate::switch::forwarding::ecmp::{PathKey, rails};
+use crate::switch::forwarding::ecmp::{PathHash, PathKey, rails};
 use crate::switch::lanes::{self, Lanes};
 use crate::transport::put::streams::Streams;
 use crate::transport::roce::window;
@@ -125,7 +125,7 @@ pub(crate) struct World {
     pub(crate) peers: Vec<Vec<u32>>,
     pub(crate) mark: MarkSpec,
     pub(crate) queueing: Queueing,
-    /// Whether NICs are told to hold flows.
+    /// Whether NICs are told to hold queue pairs.
     pub(crate) holds: bool,
     /// What must have come in before a switch forwards a frame, if not all.
     pub(crate) cut_through: Option<Bytes>,
@@ -180,7 +180,7 @@ pub(crate) struct World {
     /// [`Network::planes`]; empty unless hosts with several ports stay in theirs.
     pub(crate) planes: Arc<[u32]>,
     /// [`crate::SwitchSpec::hashes`], by path key.
-    pub(crate) hashes: Arc<[[u32; 2]]>,
+    pub(crate) hashes: Arc<[PathHash]>,
     pub(crate) marks: bool,
     pub(crate) pauses: bool,
     /// Whether anybody wants to know when a gate closes or opens: `pauses`, or a watchdog.
@@ -300,7 +300,7 @@ impl World {
             peers: peers(spec),
             mark: spec.switch.mark,
             queueing: spec.switch.queueing,
-            holds: matches!(spec.switch.queueing, Queueing::Bfc(_)),
+            holds: spec.switch.queueing.holds(),
             cut_through: match spec.switch.switching {
                 Switching::StoreAndForward => None,
                 Switching::CutThrough { header } => Some(header),

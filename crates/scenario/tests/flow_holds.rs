@@ -1,5 +1,6 @@
 //! Switches that hold flows upstream (BFC): what they are beside, and what does not go with them.
-use backwater_fabric::{BfcSpec, PoolOrder, Queueing};
+use backwater_control::isolation::dst_pfc::Thresholds;
+use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, PoolOrder, Queueing};
 use backwater_units::Bytes;
 
 use crate::common::{report, says, valid};
@@ -47,6 +48,30 @@ fn what_does_not_go_with_flows_that_are_held_says_what_does() {
     refused(&["switch.detector.kind=oracle"], &["the oracle follows the pauses of classes"]);
     refused(&["host.transport=put"], &["holds queue pairs at NICs", "transport = \"roce\""]);
     refused(&["switch.isolation.bfc.queues=1"], &["switch.isolation.bfc.queues", "2"]);
+}
+
+#[test]
+fn destinations_are_held_from_two_hops_to_one_unless_the_file_says_otherwise() {
+    let queueing = |overrides: &[&str]| {
+        let set = [&["switch.isolation.kind=dst-pfc"], overrides].concat();
+        valid(STAR, &set).build().switch.queueing
+    };
+    let thresholds = Thresholds { high: 2000, low: 1000 };
+    let usual = DstPfcSpec { apart: Apart::Always, thresholds, first_packets: false, frame: Bytes::new(64) };
+    assert_eq!(queueing(&[]), Queueing::DstPfc(usual));
+    let thresholds = Thresholds { high: 1500, low: 250 };
+    let other = [
+        "switch.isolation.dst-pfc.apart=held",
+        "switch.isolation.dst-pfc.high=1.5",
+        "switch.isolation.dst-pfc.low=0.25",
+    ];
+    assert_eq!(queueing(&other), Queueing::DstPfc(DstPfcSpec { apart: Apart::Held, thresholds, ..usual }));
+    let upside_down = ["switch.isolation.kind=dst-pfc", "switch.isolation.dst-pfc.low=3"];
+    says(&report(STAR, &upside_down), &["lets its destination go at 3 hops", "only above 2"]);
+    says(
+        &report(STAR, &["switch.isolation.kind=dst-pfc", "switch.flow-control=pfc"]),
+        &["\"dst-pfc\" holds"],
+    );
 }
 
 #[test]

@@ -251,25 +251,25 @@ macro_rules! family {
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[schemars(rename = "Detector", transform = crate::config::readers::<DetectorKind>)]
         pub struct DetectorSettings {
-            /// Which detector. authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, conweave-ns3, isolation, roce: red;
+            /// Which detector. pyrrha-ns3: none; authors, ideal, infiniband: tcd (the TCD paper's system); hpcc-ns3, conweave-ns3, isolation, roce: red;
             /// endpoint: none (PUTs cannot be marked); hpc: none (the PFT paper has none; `kmin`, `kmax` and `pmax` as in
             /// isolation); edr, hdr, ndr, xdr: none (subnet managers leave it off); slingshot-like: none (swift goes by delay).
             pub kind: DetectorKind,
             /// No mark up to this queue. authors: 5.15 KB (5 units of 1030 B, authors' release); ideal: 5 KB (DCQCN
-            /// paper); hpcc-ns3, roce: 400 KB (`run.py` at 100 Gbps); conweave-ns3: 101 049 B (100 KB beside the reserve of a queue);
+            /// paper); hpcc-ns3, roce: 400 KB (`run.py` at 100 Gbps); pyrrha-ns3: 100 KB (`KMIN_MAP`); conweave-ns3: 101 049 B (100 KB beside the reserve of a queue);
             /// infiniband: 50 KB, a step (TCD paper §3.1);
             /// isolation: 40 KiB, 10 packets (reconstructed: the ICI paper does not say).
             #[serde(default = "family::defaults::kmin")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub kmin: Quantity<Bytes>,
             /// Always a mark above this queue. authors: 206 KB (200 units of 1030 B); ideal: 200 KB (TCD paper
-            /// §5.1); hpcc-ns3, roce: 1600 KB (`run.py` at 100 Gbps); conweave-ns3: 401 049 B; infiniband: 50 KB (TCD paper §3.1);
+            /// §5.1); hpcc-ns3, roce: 1600 KB (`run.py` at 100 Gbps); conweave-ns3: 401 049 B; pyrrha-ns3: 400 KB (`KMAX_MAP`); infiniband: 50 KB (TCD paper §3.1);
             /// isolation: 160 KiB, 40
             /// packets of the 64 of the egress (reconstructed: the ICI paper does not say).
             #[serde(default = "family::defaults::kmax")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub kmax: Quantity<Bytes>,
-            /// Probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3, conweave-ns3, roce: 0.2
+            /// Probability of a mark just below `kmax`. authors, ideal: 0.01 (DCQCN paper); hpcc-ns3, conweave-ns3, pyrrha-ns3, roce: 0.2
             /// (`run.py`); infiniband: 1, without effect on a step; isolation: 0.2 (`run.py` of the HPCC simulator; the ICI paper
             /// does not say).
             #[serde(default = "family::defaults::pmax")]

@@ -21,31 +21,7 @@
 //! interval of bitmaps in the round trip.
 use backwater_units::{Span, Time};
 
-/// Packets that hold a queue upstream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "snapshot", derive(borsh::BorshSerialize, borsh::BorshDeserialize))]
-pub struct Upstream {
-    marked: u32,
-}
-
-impl Upstream {
-    /// A packet of the queue is marked. Whether it is the first: then the queue is to be held.
-    pub const fn mark(&mut self) -> bool {
-        self.marked += 1;
-        self.marked == 1
-    }
-
-    /// A marked packet has left. Whether it was the last: then the queue is to be let go.
-    pub const fn unmark(&mut self) -> bool {
-        self.marked -= 1;
-        self.marked == 0
-    }
-
-    /// Marked packets that are here.
-    pub const fn marked(&self) -> u32 {
-        self.marked
-    }
-}
+use super::Upstream;
 
 /// What an egress port knows of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

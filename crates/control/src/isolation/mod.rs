@@ -1,6 +1,6 @@
 //! Switch side: which flow goes to the congested-flow queue?
 //!
-//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`].
+//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`].
 //!
 //! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
 //! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
@@ -25,12 +25,14 @@ pub mod bfc;
 mod cft;
 mod ci;
 mod cim;
+pub mod dst_pfc;
 mod fits;
 mod history;
 mod ici;
 #[cfg(feature = "config")]
 pub mod settings;
 mod slot;
+mod upstream;
 
 pub use cft::{Allocation, Cft, Claim, Expiry};
 pub use ci::CiConfig;
@@ -38,8 +40,9 @@ pub use cim::{CimFacts, CimState, NotifyConfig};
 pub use fits::Surroundings;
 pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
 #[cfg(feature = "config")]
-pub use settings::{BfcParams, IsolationKind, IsolationSettings};
+pub use settings::{Apart, BfcParams, DstPfcParams, IsolationKind, IsolationSettings, QueueOrder};
 pub use slot::{Origin, Slot};
+pub use upstream::Upstream;
 
 /// What a flow is recognised by: a number that the caller makes of its tuple, its destination or its root.
 pub type Key = u64;

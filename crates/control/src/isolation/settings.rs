@@ -24,6 +24,9 @@ kinds! {
     /// Backpressure flow control (NSDI 2022): flows have queues of their own at each egress port, and a long one is held at the next
     /// switch or NIC upstream. Needs queueing = output and flow-control = none.
     Bfc = "bfc" reads Reads::Only(&[]);
+    /// PFC by destination, an ideal: a long queue holds what comes for its destination, and nothing else, at the next switch or NIC
+    /// upstream. Needs queueing = output and flow-control = none.
+    DstPfc = "dst-pfc" reads Reads::Only(&[]);
 }
 
 impl IsolationKind {
@@ -48,7 +51,8 @@ pub enum QueueOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BfcParams {
-    /// Queues of an egress port and priority. All profiles: 32 (`bfc_32Q` in `config-bfc.ini` of Pyrrha-NS3). Flows share them
+    /// Queues of an egress port and priority. pyrrha-ns3: 7 (it has eight, one for control frames); the other profiles: 32
+    /// (`bfc_32Q` in `config-bfc.ini` of that simulator). Flows share them
     /// at random when all are taken.
     #[schemars(range(min = 2, max = 1024))]
     pub queues: u16,
@@ -56,9 +60,41 @@ pub struct BfcParams {
     /// (`STICKY_TH` of Pyrrha-NS3).
     #[schemars(range(max = 1000))]
     pub sticky: u16,
-    /// Which queue sends next. All profiles: round-robin (what Pyrrha-NS3 means; by mistake it has lowest-first).
+    /// Which queue sends next. pyrrha-ns3: lowest-first (a mistake: it means round robin); the other profiles: round-robin.
     pub order: QueueOrder,
     /// Size of a frame that holds a queue or lets it go, on the wire. All profiles: 64 B (least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
+}
+
+/// When a destination has a queue of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Apart {
+    /// At every egress port, always; the queues send in turn.
+    Always,
+    /// At a port where it is held, until its packets have left; the others have one queue, which goes first.
+    Held,
+}
+
+/// PFC by destination. What a port sends in a round trip to the node upstream, without the time on the wire, is a hop: a queue holds its
+/// destination from so many hops on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DstPfcParams {
+    /// When a destination has a queue of its own. pyrrha-ns3: held; the other profiles: always (an ideal: no destination
+    /// waits behind another one).
+    pub apart: Apart,
+    /// A queue longer than so many hops holds its destination. All profiles: 2 (Pyrrha-NS3).
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub high: f64,
+    /// A queue of at most so many hops lets it go; at most `high`. All profiles: 1 (Pyrrha-NS3).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub low: f64,
+    /// apart = held: whether ACKs and the first packet of a flow go before all that is not held. pyrrha-ns3: true (there with windows all
+    /// that is sent before the first ACK); the other profiles: false.
+    pub first_packets: bool,
+    /// Size of a frame that holds a destination or lets it go, on the wire. All profiles: 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub frame: Quantity<Bytes>,
 }
@@ -274,6 +310,8 @@ pub struct IsolationSettings {
     pub ici_plus: IciPlusParams,
     /// kind = bfc: its queues.
     pub bfc: BfcParams,
+    /// kind = dst-pfc: its queues.
+    pub dst_pfc: DstPfcParams,
 }
 
 fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
@@ -313,7 +351,7 @@ impl IsolationSettings {
             marking: None,
         };
         let rules = match self.kind {
-            IsolationKind::None | IsolationKind::Bfc => return Ok(None),
+            IsolationKind::None | IsolationKind::Bfc | IsolationKind::DstPfc => return Ok(None),
             IsolationKind::Ci => Isolation::Ci(CiConfig { common }),
             IsolationKind::Ici => Isolation::Ici(ici),
             IsolationKind::IciPlus => {

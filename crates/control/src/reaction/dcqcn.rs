@@ -411,10 +411,10 @@ mod params {
     #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     pub struct DcqcnParams {
-        /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3, conweave-ns3, roce: decrease-check.
+        /// Which implementation. authors, ideal, infiniband, isolation: byte-counter; hpcc-ns3, conweave-ns3, pyrrha-ns3, roce: decrease-check.
         pub variant: Variant,
         /// Initial alpha; the first cut is by alpha/2. authors, ideal, infiniband: 0.5 (authors' release, ns3-rdma; the TCD paper
-        /// raises it to 1.2 together with TCD, §5.2); hpcc-ns3, conweave-ns3, roce: 1; isolation: 1 (DCQCN paper; the ICI paper does not say,
+        /// raises it to 1.2 together with TCD, §5.2); hpcc-ns3, conweave-ns3, pyrrha-ns3, roce: 1; isolation: 1 (DCQCN paper; the ICI paper does not say,
         /// here and below).
         #[schemars(range(min = 0.0, max = 2.0))]
         pub alpha_initial: f64,
@@ -425,29 +425,29 @@ mod params {
         /// Gain of alpha; with 0 alpha stays what it is at first. All profiles: 1/256 (DCQCN paper).
         #[schemars(range(min = 0.0, max = 1.0))]
         pub g: f64,
-        /// Period in which alpha decays. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3, conweave-ns3, roce: 1 µs
+        /// Period in which alpha decays. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3, conweave-ns3, pyrrha-ns3, roce: 1 µs
         /// (`run.py`; `DCE_TCP_RTT`).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub alpha_timer: Quantity<Span>,
-        /// Period of the rate increase. authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3, conweave-ns3, roce: 300 µs
+        /// Period of the rate increase. pyrrha-ns3: 900 µs (`RP_TIMER`); authors, ideal, infiniband, isolation: 55 µs (DCQCN paper); hpcc-ns3, conweave-ns3, roce: 300 µs
         /// (`run.py`; `RPG_TIME_RESET`).
         #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
         pub rate_timer: Quantity<Span>,
         /// byte-counter: bytes between rate increases. 10 MB (DCQCN paper; authors' release).
         #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000TB"))]
         pub byte_counter: Quantity<Bytes>,
-        /// Increases of fast recovery. authors, ideal, infiniband, isolation: 5 (DCQCN paper); hpcc-ns3, conweave-ns3, roce: 1 (`run.py`;
+        /// Increases of fast recovery. authors, ideal, infiniband, isolation: 5 (DCQCN paper); hpcc-ns3, conweave-ns3, pyrrha-ns3, roce: 1 (`run.py`;
         /// `RPG_THRESHOLD`).
         #[schemars(range(max = 1000))]
         pub fast_recovery: u32,
-        /// Additive increase. authors, ideal, infiniband, isolation, conweave-ns3: 40 Mbps (DCQCN paper); hpcc-ns3, roce: 20 Mbps (`run.py` at
+        /// Additive increase. pyrrha-ns3: 50 Mbps (`RATE_AI`); authors, ideal, infiniband, isolation, conweave-ns3: 40 Mbps (DCQCN paper); hpcc-ns3, roce: 20 Mbps (`run.py` at
         /// 100 Gbps: 5 Mbps for each 25 Gbps; `RPG_AI_RATE` is 5).
         #[schemars(extend("x-maximum" = "100Tbps"))]
         pub rate_ai: Quantity<Rate>,
-        /// Hyper increase. conweave-ns3: 100 Mbps; the other profiles: 200 Mbps (authors' release; `run.py` at 100 Gbps).
+        /// Hyper increase. conweave-ns3, pyrrha-ns3: 100 Mbps; the other profiles: 200 Mbps (authors' release; `run.py` at 100 Gbps).
         #[schemars(extend("x-maximum" = "100Tbps"))]
         pub rate_hai: Quantity<Rate>,
-        /// Whether every cut first sets the target to the current rate. authors, ideal, infiniband, isolation: true; hpcc-ns3, conweave-ns3,
+        /// Whether every cut first sets the target to the current rate. authors, ideal, infiniband, isolation: true; hpcc-ns3, conweave-ns3, pyrrha-ns3,
         /// roce: false (`run.py`; `CLAMP_TGT_RATE`).
         pub clamp_target: bool,
         /// byte-counter: whether a cut uses alpha from before the CNP. isolation: true (DCQCN paper); the other profiles: false

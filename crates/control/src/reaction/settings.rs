@@ -248,11 +248,11 @@ macro_rules! settings {
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[schemars(rename = "Cc", transform = crate::config::readers::<CcKind>)]
         pub struct CcSettings {
-            /// The reaction point. authors, ideal, hpcc-ns3, conweave-ns3, isolation, roce: dcqcn; infiniband: ib-cc; endpoint: none (the rest
+            /// The reaction point. pyrrha-ns3: none; authors, ideal, hpcc-ns3, conweave-ns3, isolation, roce: dcqcn; infiniband: ib-cc; endpoint: none (the rest
             /// as in ideal); hpc: none (the PFT paper has no other control; the rest as in isolation); edr, hdr, ndr, xdr: none (subnet
             /// managers leave congestion control off until they are told otherwise: manual page of OpenSM); slingshot-like: swift (an idealisation).
             pub kind: CcKind,
-            /// Least rate. authors, ideal, infiniband, isolation, conweave-ns3: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps
+            /// Least rate. authors, ideal, infiniband, isolation, conweave-ns3, pyrrha-ns3: 100 Mbps (authors' release); hpcc-ns3: 1 Gbps
             /// (`run.py`); roce: 100 Mbps (a choice of ours: NICs go down to 1 Mbps, at which a packet of 4096 B takes 33 ms).
             #[schemars(extend("x-minimum" = "1Kbps", "x-maximum" = "100Tbps"))]
             pub min_rate: Quantity<Rate>,
@@ -276,7 +276,7 @@ macro_rules! settings {
             pub segment: Quantity<Bytes>,
             /// What is spaced. burst (TIMELY paper, ns3-rdma).
             pub pacing: Pacing,
-            /// What windows count of a packet. hpcc-ns3, conweave-ns3: payload (those simulators, as TCP); the other profiles: wire
+            /// What windows count of a packet. hpcc-ns3, conweave-ns3, pyrrha-ns3: payload (those simulators, as TCP); the other profiles: wire
             /// (ours: the papers do not say).
             pub window_counts: WindowCounts,
             $(

@@ -2,6 +2,7 @@
 use backwater_control::isolation::KeyKind;
 
 use crate::packet::{Kind, Packet};
+use crate::spec::Queueing;
 use crate::world::World;
 
 impl Packet {
@@ -26,6 +27,14 @@ impl Packet {
 }
 
 impl World {
+    /// What a Hold frame names to a NIC: the flow, or a destination and class.
+    pub(crate) fn hold_key(&self, flow: u32, dst: u32, class: u8) -> u64 {
+        match self.queueing {
+            Queueing::DstPfc(_) => u64::from(class) << 32 | u64::from(dst),
+            _ => self.flow_key(flow, dst).into(),
+        }
+    }
+
     /// The flow of a packet, as switches and NICs know it that hold flows.
     pub(crate) fn flow_key(&self, flow: u32, dst: u32) -> u32 {
         self.key(KeyKind::Flow, flow, dst) as u32

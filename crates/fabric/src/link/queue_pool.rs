@@ -89,6 +89,10 @@ impl QueuePool {
         self.closed.clear(queue);
     }
 
+    pub(crate) fn is_closed(&self, queue: u16) -> bool {
+        self.closed.has(queue)
+    }
+
     /// The closed queues that have packets, and since when they are closed.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u16, u64)> {
         let held = |queue: &u16| self.waiting.has(*queue) && self.closed.has(*queue);

@@ -65,9 +65,9 @@ impl Notified {
         }
     }
 
-    /// Whether the flow of a queue pair is held at that port.
+    /// Whether a queue pair is held at that port.
     fn holds(&self, sender: &Sender, port: u16, world: &World) -> bool {
-        let key = u64::from(world.flow_key(sender.flow(), sender.dst()));
+        let key = world.hold_key(sender.flow(), sender.dst(), sender.class());
         self.entries.iter().any(|entry| (entry.key, entry.port) == (key, port))
     }
 
@@ -134,11 +134,11 @@ impl<N: Nics> Host<N> {
         self.send_next(cx);
     }
 
-    /// A flow is held, or let go, at the present port. It is one queue pair at most.
+    /// A flow is held, or what goes to a destination, at the present port; or it is let go.
     #[cold]
     pub(crate) fn on_hold<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let ((holds, class, _), apart) = (frame.held(), cx.world.held_class());
-        let held = (u64::from(cx.world.flow_key(frame.flow, frame.dst)), self.nic());
+        let held = (cx.world.hold_key(frame.flow, frame.dst, class), self.nic());
         if holds {
             self.notified.keep(held, 0, u64::MAX);
             self.regroup((class, apart), cx.now, cx.world);

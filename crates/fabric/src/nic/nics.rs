@@ -21,8 +21,7 @@ use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::packet::Packet;
 use crate::spec::PortRule;
-use crate::switch::forwarding::ecmp::way;
-use crate::switch::salt;
+use crate::switch::forwarding::ecmp::{salt, way};
 use crate::transport::put::streams::Stream;
 use crate::transport::put::{Puts, streams};
 use crate::transport::roce::queue_pair::Sender;
@@ -159,7 +158,8 @@ pub(crate) fn rate_of(of: &[u16], ports: &Ports) -> Rate {
 
 /// The port, of these, by which the packets of a flow leave a host if all links are up; or what goes `back`.
 pub(crate) fn port_by_rule(node: u32, ports: &[u16], flow: u32, back: bool, world: &World) -> Option<u16> {
-    let choose = |ways| world.key_of(flow).way(ways, back, true, salt(world.seed, node), &world.hashes);
+    let choose =
+        |ways| world.key_of(flow).way(ways, back, true, salt(world.seed, node, &world.hashes), &world.hashes);
     (!ports.is_empty()).then(|| ports[choose(ports.len())])
 }
 
@@ -429,7 +429,7 @@ impl<N: Nics> Host<N> {
         let other = |fits: &dyn Fn(u16) -> bool| {
             let others = || ports.iter().copied().filter(|port| self.is_up(*port) && fits(*port));
             let count = others().count().max(1);
-            let salt = salt(world.seed, node);
+            let salt = salt(world.seed, node, &world.hashes);
             others().nth(way(count, world.path_key(flow), back, salt, &world.hashes))
         };
         let plane = |port| self.ports.peer(port).and_then(|peer| world.planes.get(peer as usize));

@@ -6,8 +6,7 @@ use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span};
 
 use crate::spec::PortRule;
-use crate::switch::forwarding::ecmp::PathKey;
-use crate::switch::salt;
+use crate::switch::forwarding::ecmp::{PathKey, salt};
 use crate::world::World;
 
 /// What a flow would take alone; all zero for flows of unknown size.
@@ -126,7 +125,7 @@ fn links(
     let source = network.hosts()[ends.0 as usize];
     let of = |node, ways| match first.filter(|_| node == source) {
         Some(first) => first,
-        None => key.way(ways, back, node == source, salt(world.seed, node), &world.hashes),
+        None => key.way(ways, back, node == source, salt(world.seed, node, &world.hashes), &world.hashes),
     };
     world.routes.path_by(network, ends.0, ends.1, of)
 }

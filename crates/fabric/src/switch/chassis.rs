@@ -12,9 +12,11 @@ use crate::observe::ground_truth::Truth;
 use crate::observe::roots::Roots;
 use crate::packet::Packet;
 use crate::spec::Queueing;
-use crate::switch::bfc::Bfc;
 use crate::switch::cioq::Cioq;
 use crate::switch::forwarding::Forwarding;
+use crate::switch::keyed::Keyed;
+use crate::switch::keyed::bfc::Bfc;
+use crate::switch::keyed::dst_pfc::DstPfc;
 use crate::switch::output::Output;
 use crate::switch::truth::Holder;
 use crate::switch::two_pools::Pooled;
@@ -191,7 +193,9 @@ pub(crate) enum SwitchFabric {
     /// A memory that is divided among egress queues and among ingress ports.
     Pooled(Box<Pooled>),
     /// Queues of flows, which are held upstream.
-    Bfc(Box<Bfc>),
+    Bfc(Box<Keyed<Bfc>>),
+    /// Queues of destinations, which are held upstream.
+    DstPfc(Box<Keyed<DstPfc>>),
 }
 
 /// Asks the fabric that it is.
@@ -205,6 +209,7 @@ macro_rules! of {
             SwitchFabric::Cioq($it) => $ask,
             SwitchFabric::Pooled($it) => $ask,
             SwitchFabric::Bfc($it) => $ask,
+            SwitchFabric::DstPfc($it) => $ask,
         }
     };
 }
@@ -215,7 +220,8 @@ impl SwitchFabric {
         let (count, classes) = (usize::from(ports.count()), ports.classes());
         let queues = count * classes;
         match world.queueing {
-            Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::new(node, network, classes, spec))),
+            Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::switch(node, network, classes, spec))),
+            Queueing::DstPfc(spec) => Self::DstPfc(Box::new(DstPfc::switch(node, network, classes, spec))),
             Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),
             Queueing::TwoPools(spec) => Self::Pooled(Box::new(Pooled::new(&spec, count, classes, world))),
             Queueing::Output if !voq::is_needed(world) => Self::Output(Output),

@@ -3,11 +3,11 @@
 mod admission;
 mod audit;
 pub(crate) mod batch;
-pub(crate) mod bfc;
 pub(crate) mod chassis;
 pub(crate) mod cioq;
 mod faults;
 pub(crate) mod forwarding;
+pub(crate) mod keyed;
 pub(crate) mod lanes;
 pub(crate) mod marking;
 pub(crate) mod output;
@@ -39,6 +39,7 @@ use crate::spec::{Clock, Spec};
 use crate::switch::batch::Batch;
 use crate::switch::chassis::{Chassis, Fabric, SwitchFabric};
 use crate::switch::forwarding::Forwarding;
+use crate::switch::forwarding::ecmp::salt;
 use crate::user::{UserFault, UserQueues};
 use crate::world::World;
 
@@ -100,8 +101,11 @@ impl Switch {
                 );
                 Ok(())
             }
-            SwitchFabric::Cioq(_) | SwitchFabric::Pooled(_) | SwitchFabric::Bfc(_) => {
-                view::untold("switches with combined queues, two pools, or queues of flows");
+            SwitchFabric::Cioq(_)
+            | SwitchFabric::Pooled(_)
+            | SwitchFabric::Bfc(_)
+            | SwitchFabric::DstPfc(_) => {
+                view::untold("switches with combined queues, two pools, or queues that are held");
                 Ok(())
             }
         }
@@ -293,7 +297,7 @@ impl Switch {
                 node,
                 &spec.routes,
                 spec.switch.balancing,
-                salt(world.seed, node),
+                salt(world.seed, node, &world.hashes),
                 world.path_keys.clone(),
                 world.hashes.clone(),
             ),
@@ -601,9 +605,4 @@ impl Chassis {
     ) -> CodePoint {
         if self.ports.leaves_calmly(out, packet, cx.now) { packet.code } else { self.judge(out, packet, cx) }
     }
-}
-
-/// The salt of a switch's ECMP hash.
-pub(crate) fn salt(seed: u64, node: u32) -> u32 {
-    backwater_engine::mix(seed, 0xec3f, u64::from(node)) as u32
 }

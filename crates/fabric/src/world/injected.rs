@@ -5,7 +5,7 @@ use backwater_topology::Network;
 use backwater_traffic::{Flow, OWN_CONNECTION};
 use backwater_units::Time;
 
-use crate::switch::forwarding::ecmp::{five_tuples, links};
+use crate::switch::forwarding::ecmp::{links, renewed};
 use crate::transport::roce::window::hops_on;
 use crate::world::{World, packets};
 
@@ -46,10 +46,10 @@ impl World {
         if self.pairs.iter().any(|pair| pair.reliable.is_some()) {
             self.repeated.add(flows.len());
         }
-        if !self.hashes.is_empty() && by_number {
+        if let Some(&kind) = self.hashes.first().filter(|_| by_number) {
             // Ports of flows that have not begun may change by this, as if these had been known before. What others start may have
             // begun: it keeps its ports.
-            let mut renewed = five_tuples(network, self.seed, &self.flows).to_vec();
+            let mut renewed = renewed(kind, network, self.seed, &self.flows).to_vec();
             for (index, hash) in self.hashes.iter().enumerate() {
                 if self.flows[index].start == Time::MAX {
                     renewed[index] = *hash;

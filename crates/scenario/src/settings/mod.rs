@@ -35,7 +35,7 @@ pub use arbitration::{VlArbitration, VlWeight};
 pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
 pub use backwater_control::isolation::settings::{
-    BfcParams, IciParams, IciPlusParams, NotifyOn, QueueClass, QueueOrder, Ramp, Slots,
+    Apart, BfcParams, DstPfcParams, IciParams, IciPlusParams, NotifyOn, QueueClass, QueueOrder, Ramp, Slots,
 };
 pub use backwater_control::isolation::{IsolationKind, IsolationSettings, KeyKind};
 pub use backwater_control::notify::put::Reservation;
@@ -91,6 +91,9 @@ pub enum Profile {
     /// The `ConWeave` simulator on ns-3 (SIGCOMM 2023), which is HPCC's with the IRN of its authors: its memory, timers, PAUSEs by time and
     /// recovery, also where they are not what IRN or RDMA NICs do. It is meant for comparisons with that simulator.
     ConweaveNs3,
+    /// Pyrrha's simulator on ns-3 (NSDI 2025) with its mistakes, for comparisons with it: hosts and clock as conweave-ns3, no PFC and no congestion
+    /// control. `switch.isolation.kind` = bfc or dst-pfc chooses what acts.
+    PyrrhaNs3,
     /// The InfiniBand fabric of the TCD paper: credits, virtual output queues, cut-through, 2048 B packets, IB CC. Give links
     /// their data rate: 32 Gbps for 40 Gbps of signalling (8b/10b).
     Infiniband,
@@ -118,12 +121,13 @@ pub enum Profile {
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Roce,
         Self::Authors,
         Self::Ideal,
         Self::HpccNs3,
         Self::ConweaveNs3,
+        Self::PyrrhaNs3,
         Self::Infiniband,
         Self::Isolation,
         Self::Endpoint,
@@ -143,6 +147,7 @@ impl Profile {
             Self::Ideal => "ideal",
             Self::HpccNs3 => "hpcc-ns3",
             Self::ConweaveNs3 => "conweave-ns3",
+            Self::PyrrhaNs3 => "pyrrha-ns3",
             Self::Infiniband => "infiniband",
             Self::Isolation => "isolation",
             Self::Endpoint => "endpoint",
@@ -163,6 +168,7 @@ impl Profile {
             Self::Ideal => include_str!("../profiles/ideal.toml"),
             Self::HpccNs3 => include_str!("../profiles/hpcc-ns3.toml"),
             Self::ConweaveNs3 => include_str!("../profiles/conweave-ns3.toml"),
+            Self::PyrrhaNs3 => include_str!("../profiles/pyrrha-ns3.toml"),
             Self::Infiniband => include_str!("../profiles/infiniband.toml"),
             Self::Isolation => include_str!("../profiles/isolation.toml"),
             Self::Endpoint => include_str!("../profiles/endpoint.toml"),
@@ -181,6 +187,7 @@ impl Profile {
             Self::Edr | Self::Hdr | Self::Ndr | Self::Xdr => {
                 Some(include_str!("../profiles/infiniband-today.toml"))
             }
+            Self::PyrrhaNs3 => Some(include_str!("../profiles/conweave-ns3.toml")),
             _ => None,
         }
     }

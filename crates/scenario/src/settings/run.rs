@@ -29,7 +29,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "18014s"))]
     pub until: Option<Quantity<Span>>,
-    /// How time is kept. conweave-ns3: ns-3; the other profiles: exact.
+    /// How time is kept. conweave-ns3, pyrrha-ns3: ns-3; the other profiles: exact.
     pub clock: Clock,
     /// Threads for this one run; they do not change the result. Default 1.
     #[schemars(range(min = 1, max = 256))]

@@ -123,6 +123,9 @@ pub enum EcmpHash {
     /// order of their neighbours. In a fat tree one link from each aggregation switch to the core is used. Ports are those that the
     /// release gives flows if its `SEED_NUMBER` is `run.seed` (6 there).
     FiveTuple,
+    /// As Pyrrha-NS3: addresses and ports by `MurmurHash3`, seeded with the number of the switch, modulo the number of ways in the order of
+    /// their links. Source ports count from 10000 by host in the order of the starts of flows, the destination port is 100.
+    Murmur3,
 }
 
 /// What priorities may hold that are not lossless, beside lossless ones. In effect with flow-control = pfc and overflow = drop or
@@ -183,7 +186,7 @@ pub struct Switch {
     /// Packet memory of one switch, shared by all ports; with queueing = combined the regions of `[switch.combined]` take its
     /// place. With flow-control = credits only what is not under credits, the control priority first of all, shares it: the rest
     /// has `credits.buffer`. authors: 18 MB (authors' release); ideal, infiniband, hpc, edr, hdr, ndr, xdr,
-    /// slingshot-like: 9 MB (default of ns3-rdma); conweave-ns3: 9 MB (its cases say theirs); hpcc-ns3,
+    /// slingshot-like: 9 MB (default of ns3-rdma); pyrrha-ns3: 1 GB (without limit there); conweave-ns3: 9 MB (its cases say theirs); hpcc-ns3,
     /// roce: 32 MiB (`run.py` at 100 Gbps); endpoint: 64 MiB (reconstructed: the EC paper does not say; what 64 ports can have by
     /// `port-buffer`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
@@ -198,12 +201,12 @@ pub struct Switch {
     pub port_buffer: Quantity<Bytes>,
     /// Where packets wait. authors, ideal, hpcc-ns3: output (both ns-3 simulators); roce: output (a shared memory); infiniband:
     /// voq (TCD authors' flit-level model); hpc: voq (reconstructed: the PFT paper does not say; it has the receiver's buffer at
-    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); conweave-ns3:
+    /// the ingress, section III-A); isolation: combined (ICI paper, section 4.1: speedup, egress and ingress parts); pyrrha-ns3: output; conweave-ns3:
     /// two-pools (that simulator); endpoint:
     /// output (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: voq (as infiniband); slingshot-like: voq (De Sensi
     /// et al., SC 2020, section II: requests wait for their output port at the input).
     pub queueing: Queueing,
-    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3, conweave-ns3, roce: store-and-forward (the ns-3 simulators);
+    /// When a switch begins to forward a packet. authors, ideal, hpcc-ns3, conweave-ns3, pyrrha-ns3, roce: store-and-forward (the ns-3 simulators);
     /// infiniband: cut-through (TCD authors' flit-level model); hpc: cut-through (reconstructed: the PFT paper does not say; what routers of
     /// such networks do); isolation: store-and-forward (reconstructed: the ICI paper does not
     /// say); endpoint: cut-through (the EC authors' public simulator, commit 6ef0eb3); edr, hdr, ndr, xdr: cut-through (product briefs: less
@@ -220,7 +223,7 @@ pub struct Switch {
     /// section II); the other profiles: 0 (their sources have none, or count it as delay of links).
     #[schemars(extend("x-maximum" = "1ms"))]
     pub latency: Quantity<Span>,
-    /// What keeps the upstream port from sending too much. authors, ideal, hpcc-ns3, conweave-ns3: pfc (their sources); roce: pfc; infiniband:
+    /// What keeps the upstream port from sending too much. pyrrha-ns3: none; authors, ideal, hpcc-ns3, conweave-ns3: pfc (their sources); roce: pfc; infiniband:
     /// credits (TCD paper §2.1); isolation: pfc (ICI paper, section 4.1); endpoint: none (EC paper, section I-B: a lossy fabric);
     /// hpc: credits (PFT paper, section III-A); edr, hdr, ndr, xdr: credits (InfiniBand specification); slingshot-like: credits (an
     /// idealisation).
@@ -237,7 +240,8 @@ pub struct Switch {
     /// section II), both without those ways that are longer, and ecmp where topology.routing leaves no choice; edr: ecmp (a table has one
     /// port for a destination); the other profiles: ecmp (all the papers' simulators).
     pub load_balancing: LoadBalancing,
-    /// load-balancing = ecmp: the hash of a flow. All profiles: salted; five-tuple is that of the authors' release.
+    /// load-balancing = ecmp: the hash of a flow. pyrrha-ns3: murmur3 (that simulator); the other profiles: salted;
+    /// five-tuple is that of the authors' release.
     pub ecmp_hash: EcmpHash,
     /// load-balancing = flowlet: the longest time between two packets of a flow that go the same way in any case. All profiles: 500 µs
     /// (CONGA §3.4).

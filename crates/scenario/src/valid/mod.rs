@@ -372,6 +372,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         balancing,
         hashes: match settings.switch.ecmp_hash {
             settings::EcmpHash::Salted => Arc::default(),
+            settings::EcmpHash::Murmur3 => backwater_fabric::murmur_tuples(&network, &flows),
             settings::EcmpHash::FiveTuple => {
                 backwater_fabric::five_tuples(&network, settings.run.seed, &flows)
             }
@@ -422,7 +423,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
 /// Where packets wait.
 fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lanes) -> Queueing {
     match context.settings.switch.queueing {
-        settings::Queueing::Output => keyed::queueing(context, lanes).unwrap_or(Queueing::Output),
+        settings::Queueing::Output => keyed::queueing(context, network, lanes).unwrap_or(Queueing::Output),
         settings::Queueing::Voq => Queueing::VirtualOutput,
         settings::Queueing::OldestFirst => Queueing::OldestFirst,
         settings::Queueing::Input => Queueing::Input,

@@ -1,6 +1,6 @@
 //! What hosts with several ports cannot have: what is made for the one port of a NIC.
 use backwater_codes::Code;
-use backwater_fabric::{Queueing, Spec};
+use backwater_fabric::Spec;
 
 use super::Context;
 use crate::document::at;
@@ -74,7 +74,7 @@ pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
     idle(context, spec, first.is_some());
     let Some(first) = first else { return };
     unlike_rails(context, spec);
-    if matches!(spec.switch.queueing, Queueing::Bfc(_)) {
+    if spec.switch.queueing.holds() {
         let (name, ports) = (network.name(network.hosts()[first as usize]), network.nics(first).len());
         let message = format!(
             "NICs hold the flows that switches name, and host {name} has {ports} links: this is for hosts with 1"

@@ -17,9 +17,8 @@ use crate::link::ports::{Ports, Purpose};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Around, QueueOf};
 use crate::switch::chassis::Chassis;
-use crate::switch::forwarding::ecmp::way;
+use crate::switch::forwarding::ecmp::{salt, way};
 use crate::switch::forwarding::{Choice, Forwarding};
-use crate::switch::salt;
 use crate::world::World;
 
 /// Purpose of the random choices of third groups; entity: flow << 32 | packet.
@@ -125,7 +124,7 @@ impl Forwarding {
                 return queue_of(port, queue, ports);
             }
             let links = world.routes.next_ports(gateway, host);
-            let (key, salt) = (world.path_key(packet.flow), salt(world.seed, gateway));
+            let (key, salt) = (world.path_key(packet.flow), salt(world.seed, gateway, &world.hashes));
             let link = links[way(links.len(), key, false, salt, &world.hashes)];
             let number = usize::from(link - detours.groups.local_ports().end);
             let heard = detours.heard[detours.groups.place(gateway) as usize].get(number);

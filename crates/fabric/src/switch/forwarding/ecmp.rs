@@ -2,19 +2,59 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use backwater_engine::mix;
 use backwater_topology::{Network, Routes, flow_hash};
 use backwater_traffic::Flow;
 use backwater_traffic::program::{Programs, Rank};
 
 use crate::spec::{PortRule, Spec};
-use crate::switch::salt;
+
+/// What switches take for the hash of a flow, or make it of: of its data, and of what goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathHash {
+    /// All the same.
+    Same([u32; 2]),
+    /// Each what `MurmurHash3` gives of this with the number of its node as the seed.
+    Seeded([[u32; 3]; 2]),
+}
+
+impl PathHash {
+    fn at(self, back: bool, seed: u32) -> u32 {
+        match self {
+            Self::Same(hashes) => hashes[usize::from(back)],
+            Self::Seeded(tuples) => murmur3(tuples[usize::from(back)], seed),
+        }
+    }
+}
+
+/// `MurmurHash3_x86_32` (Appleby, public domain) of three words.
+fn murmur3(words: [u32; 3], seed: u32) -> u32 {
+    const LENGTH: u32 = size_of::<[u32; 3]>() as u32;
+    let mut h = seed;
+    for word in words {
+        h ^= word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+    }
+    h ^= LENGTH;
+    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^ (h >> 16)
+}
+
+/// What a switch mixes into the hashes of flows.
+pub(crate) fn salt(seed: u64, node: u32, hashes: &[PathHash]) -> u32 {
+    match hashes.first() {
+        Some(PathHash::Seeded(_)) => node,
+        _ => mix(seed, 0xec3f, u64::from(node)) as u32,
+    }
+}
 
 /// Which of so many ways the packets with this path key take at a switch with this salt.
 #[inline]
-pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[[u32; 2]]) -> usize {
+pub(crate) fn way(ways: usize, key: u32, back: bool, salt: u32, hashes: &[PathHash]) -> usize {
     match hashes.get(key as usize) {
         None => salted(ways, key, back, salt),
-        Some(hash) => hash[usize::from(back)] as usize % ways,
+        Some(hash) => hash.at(back, salt) as usize % ways,
     }
 }
 
@@ -45,7 +85,7 @@ impl PathKey {
         back: bool,
         at_source: bool,
         salt: u32,
-        hashes: &[[u32; 2]],
+        hashes: &[PathHash],
     ) -> usize {
         match self.rail.filter(|_| at_source && !back) {
             Some(rail) => rail as usize % ways,
@@ -82,12 +122,12 @@ const NO_RAIL: u32 = u32::MAX;
 pub(crate) fn links(
     (network, routes): (&Network, &Routes),
     seed: u64,
-    hashes: &[[u32; 2]],
+    hashes: &[PathHash],
     key: PathKey,
     flow: &Flow,
 ) -> Vec<(u32, u16)> {
     let source = network.hosts()[flow.src as usize];
-    let of = |node, ways| key.way(ways, false, node == source, salt(seed, node), hashes);
+    let of = |node, ways| key.way(ways, false, node == source, salt(seed, node, hashes), hashes);
     routes.path_by(network, flow.src, flow.dst, of)
 }
 
@@ -109,29 +149,60 @@ const CNP: u32 = 255;
 const BEFORE_FIRST: u32 = 49_152;
 /// Destination ports are below this, each used once.
 const PORTS: u32 = 40_000;
+/// Of Pyrrha-NS3: the first source port, and the destination port.
+const FIRST: u32 = 10_000;
+const TO: u32 = 100;
 
 /// For [`crate::SwitchSpec::hashes`], those of the TCD authors' release: src·59 ⊕ dst ⊕ protocol ⊕ source port · 2^16 ⊕ destination port ⊕
 /// priority, the same at every switch. Addresses are 10.x.y.1 by the host's number, source ports 49153 and so on in the order of the
 /// starts of a host's flows, destination ports those that the release draws if its `SEED_NUMBER` is `seed`. What goes back has no
 /// ports.
 #[must_use]
-pub fn five_tuples(network: &Network, seed: u64, flows: &[Flow]) -> Arc<[[u32; 2]]> {
-    let mut sources = vec![BEFORE_FIRST; network.hosts().len()];
-    let mut source_port = vec![0; flows.len()];
-    let mut by_start: Vec<usize> = (0..flows.len()).collect();
-    by_start.sort_by_key(|&flow| flows[flow].start);
-    for flow in by_start {
-        let latest = &mut sources[flows[flow].src as usize];
-        *latest += 1;
-        source_port[flow] = *latest;
-    }
+pub fn five_tuples(network: &Network, seed: u64, flows: &[Flow]) -> Arc<[PathHash]> {
+    let source_port = source_ports(network, BEFORE_FIRST + 1, flows);
     let destination_port = destination_ports(network, seed, flows.len());
     let tuple = |((flow, source), destination): ((&Flow, u32), u32)| {
         let (src, dst) = (address(flow.src), address(flow.dst));
         let data = src.wrapping_mul(59) ^ dst ^ UDP ^ source << 16 ^ destination ^ u32::from(flow.priority);
-        [data, dst.wrapping_mul(59) ^ src ^ CNP]
+        PathHash::Same([data, dst.wrapping_mul(59) ^ src ^ CNP])
     };
     flows.iter().zip(source_port).zip(destination_port).map(tuple).collect()
+}
+
+/// For [`crate::SwitchSpec::hashes`], those of Pyrrha-NS3 (commit 3765687): `MurmurHash3` of addresses and ports, seeded with the number of the
+/// switch, modulo the number of ways in the order of the links. Addresses are 11.x.y.1 by the number of the node, source ports 10000 and so on
+/// in the order of the starts of a host's flows, the destination port is 100. What goes back has both exchanged.
+#[must_use]
+pub fn murmur_tuples(network: &Network, flows: &[Flow]) -> Arc<[PathHash]> {
+    let source_port = source_ports(network, FIRST, flows);
+    let tuple = |(flow, port): (&Flow, u32)| {
+        let address = |host: u32| 11 << 24 | network.hosts()[host as usize] << 8 | 1;
+        let (src, dst) = (address(flow.src), address(flow.dst));
+        PathHash::Seeded([[src, dst, port | TO << 16], [dst, src, TO | port << 16]])
+    };
+    flows.iter().zip(source_port).map(tuple).collect()
+}
+
+/// Hashes of more flows than before, of the kind that there are.
+pub(crate) fn renewed(kind: PathHash, network: &Network, seed: u64, flows: &[Flow]) -> Arc<[PathHash]> {
+    match kind {
+        PathHash::Same(_) => five_tuples(network, seed, flows),
+        PathHash::Seeded(_) => murmur_tuples(network, flows),
+    }
+}
+
+/// By flow its source port: from `first` on, in the order of the starts of a host's flows.
+fn source_ports(network: &Network, first: u32, flows: &[Flow]) -> Vec<u32> {
+    let mut next = vec![first; network.hosts().len()];
+    let mut ports = vec![0; flows.len()];
+    let mut by_start: Vec<usize> = (0..flows.len()).collect();
+    by_start.sort_by_key(|&flow| flows[flow].start);
+    for flow in by_start {
+        let next = &mut next[flows[flow].src as usize];
+        ports[flow] = *next;
+        *next += 1;
+    }
+    ports
 }
 
 /// The destination ports that the authors' release draws for flows in the order of its file: each attempt takes one of ns-3's random

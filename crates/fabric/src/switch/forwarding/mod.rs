@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::spec::Balancing;
 use crate::switch::forwarding::around::Detours;
 use crate::switch::forwarding::detour::Ways;
-use crate::switch::forwarding::ecmp::salted;
+use crate::switch::forwarding::ecmp::{PathHash, salted};
 use crate::switch::forwarding::spread::Spread;
 
 /// The ports of the groups of equally short ways.
@@ -68,7 +68,7 @@ impl Forwarding {
         balancing: Balancing,
         salt: u32,
         path_keys: Arc<[u32]>,
-        hashes: Arc<[[u32; 2]]>,
+        hashes: Arc<[PathHash]>,
     ) -> Self {
         let choice = match (balancing, routes.around()) {
             (Balancing::Around(rule), Some(groups)) => Choice::Around(Detours::new(rule, *groups, node)),
@@ -91,7 +91,7 @@ impl Forwarding {
     }
 
     /// From now on flows have these path keys and hashes: there are more flows.
-    pub(crate) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[[u32; 2]]>) {
+    pub(crate) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[PathHash]>) {
         self.path_keys = path_keys.clone();
         if let Choice::Spread(spread) = &mut self.all.choice {
             spread.hash_by(path_keys, hashes);

@@ -9,7 +9,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::link::ports::Ports;
 use crate::packet::{Kind, Packet};
 use crate::spec::Balancing;
-use crate::switch::forwarding::ecmp::way;
+use crate::switch::forwarding::ecmp::{PathHash, way};
 
 /// Purpose of the random choices; entity: flow << 32 | packet.
 const SPREAD: u64 = 0x59ea;
@@ -20,7 +20,7 @@ pub(crate) struct Spread {
     balancing: Balancing,
     salt: u32,
     path_keys: Arc<[u32]>,
-    hashes: Arc<[[u32; 2]]>,
+    hashes: Arc<[PathHash]>,
     /// By flow: when its latest packet came, and where it went.
     flowlets: BTreeMap<u32, (u64, u16)>,
 }
@@ -30,7 +30,7 @@ impl Spread {
         balancing: Balancing,
         salt: u32,
         path_keys: Arc<[u32]>,
-        hashes: Arc<[[u32; 2]]>,
+        hashes: Arc<[PathHash]>,
     ) -> Self {
         Self { balancing, salt, path_keys, hashes, flowlets: BTreeMap::new() }
     }
@@ -46,7 +46,7 @@ impl Spread {
     }
 
     /// There are more flows now.
-    pub(super) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[[u32; 2]]>) {
+    pub(super) fn hash_by(&mut self, path_keys: &Arc<[u32]>, hashes: &Arc<[PathHash]>) {
         (self.path_keys, self.hashes) = (path_keys.clone(), hashes.clone());
     }
 

@@ -1,0 +1,48 @@
+//! Queues of flows or destinations that hold each other upstream.
+use backwater_control::isolation::dst_pfc::Thresholds;
+use backwater_units::Bytes;
+use borsh::{BorshDeserialize, BorshSerialize};
+
+/// In which order the queues of a pool are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum PoolOrder {
+    /// One packet of each queue that may send, in turn.
+    RoundRobin,
+    /// The lowest number first.
+    LowestFirst,
+}
+
+/// Backpressure flow control (BFC): a pool of queues at each egress port and priority, assigned to flows. Without PFC and credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct BfcSpec {
+    /// Queues of an egress port and priority, 2 to 1024.
+    pub queues: u16,
+    /// For how many round trips of the ingress link a flow without packets keeps its queue.
+    pub sticky: u16,
+    /// Which queue sends next.
+    pub order: PoolOrder,
+    /// Size of a frame that holds a queue, or lets it go, on the wire.
+    pub frame: Bytes,
+}
+
+/// PFC by destination: a queue for each destination at each egress port and priority. Without PFC and credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct DstPfcSpec {
+    /// When a destination has a queue of its own.
+    pub apart: Apart,
+    /// When a queue holds its destination, and when it lets it go.
+    pub thresholds: Thresholds,
+    /// Whether ACKs and the first packet of a flow go before what else is not apart.
+    pub first_packets: bool,
+    /// Size of a frame that holds a destination, or lets it go, on the wire.
+    pub frame: Bytes,
+}
+
+/// When a destination has a queue of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Apart {
+    /// Always; these queues have turns.
+    Always,
+    /// Where it is held, until its packets have left; they go last.
+    Held,
+}

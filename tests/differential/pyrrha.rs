@@ -1,0 +1,143 @@
+//! BFC and PFC by destination beside Pyrrha-NS3 in a leaf–spine of 32 hosts: 16 flows into one of them, and 23 of others beside them.
+//!
+//! Both hash alike: the uplinks of leaves that its files say were used are those that are used here, all 32 of 32. Its seven queues are not
+//! compared: where all are taken one is drawn, by each from a stream of its own.
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use backwater_fabric::Spec;
+use backwater_fabric::record::FrameKind;
+use backwater_scenario::Scenario;
+use scene::run;
+
+use crate::peer::text;
+
+/// When its flows begin, in nanoseconds.
+const ORIGIN: u64 = 2_000_000_000;
+
+/// A row of `fct.txt`.
+struct Flow {
+    kind: String,
+    src: u32,
+    dst: u32,
+    bytes: u64,
+    start_ns: u64,
+    /// FCT at the sender.
+    fct_ns: f64,
+}
+
+fn flows(tag: &str) -> Vec<Flow> {
+    let text = text("pyrrha", &format!("{tag}/fct.txt")).expect("it is in the repository");
+    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |i: usize| words[i].parse::<u64>().expect("a number");
+        Flow {
+            kind: words[1].to_owned(),
+            src: number(2) as u32,
+            dst: number(3) as u32,
+            bytes: number(4),
+            start_ns: number(5) - ORIGIN,
+            fct_ns: words[6].parse::<f64>().expect("a number") * 1000.0,
+        }
+    });
+    rows.collect()
+}
+
+/// When a frame held something at which node, or let it go, in nanoseconds.
+type Hold = (u64, u32, bool);
+
+fn holds(tag: &str) -> Vec<Hold> {
+    let text = text("pyrrha", &format!("{tag}/pfc.txt")).expect("it is in the repository");
+    let rows = text.lines().map(|line| {
+        let words: Vec<u64> = line.split(' ').map(|word| word.parse().expect("a number")).collect();
+        (words[0] - ORIGIN, words[1] as u32, words[5] == 1)
+    });
+    sorted(rows.collect())
+}
+
+fn sorted(mut holds: Vec<Hold>) -> Vec<Hold> {
+    holds.sort_unstable();
+    holds
+}
+
+fn spec(flows: &[Flow], isolation: &str) -> Spec {
+    let mut file = format!(
+        "profile = \"pyrrha-ns3\"\ntopology = {{ kind = \"hpcc\", file = \"topology.txt\" }}\nswitch = {{ isolation = {{ {isolation} }} }}\n"
+    );
+    for (i, flow) in flows.iter().enumerate() {
+        let Flow { src, dst, bytes, start_ns, .. } = flow;
+        let _ = writeln!(
+            file,
+            "[[traffic]]\nname = \"flow{i}\"\nkind = \"flow\"\nfrom = \"n{src}\"\nto = \"n{dst}\"\nsize = \"{bytes}B\"\nstart = \"{start_ns}ns\""
+        );
+    }
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("differential/data/pyrrha/leafspine");
+    let scenario = Scenario::parse(&file, "test", &folder, &[]).and_then(Scenario::validate);
+    let mut spec = scenario.unwrap_or_else(|error| panic!("{error}")).build();
+    let network = &spec.network;
+    let switches = (0..network.nodes().len() as u32).filter(|node| network.is_switch(*node));
+    spec.probe.frames = switches
+        .flat_map(|node| (0..network.ports(node).len() as u16).map(move |port| (node, port)))
+        .collect();
+    spec
+}
+
+/// FCTs at the sender by flow, in nanoseconds, and the frames that held something.
+fn ours(flows: &[Flow], isolation: &str) -> (Vec<f64>, Vec<Hold>) {
+    let outcome = run(spec(flows, isolation));
+    let mut fcts = vec![0.0; flows.len()];
+    for flow in &outcome.flows {
+        fcts[usize::from(flow.group)] = flow.acked.since(flow.start).as_ps() as f64 / 1000.0;
+    }
+    let network = outcome.simulation.network();
+    let frames = outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold);
+    // Its priority stands in the low byte if it holds, else in the next one.
+    let holds = frames.map(|frame| {
+        let node = network.ports(frame.node)[usize::from(frame.port)].peer;
+        (frame.time.as_ps() / 1000, node, frame.seq.trailing_zeros() < 8)
+    });
+    (fcts, sorted(holds.collect()))
+}
+
+/// Asserts that flows of these kinds take as long as theirs in the mean, within 3 %.
+fn within_3_percent(flows: &[Flow], fcts: &[f64], kinds: &[&str]) {
+    let of = flows.iter().zip(fcts).filter(|(flow, _)| kinds.contains(&&*flow.kind));
+    let (theirs, here) =
+        of.fold((0.0, 0.0), |(theirs, here), (flow, fct)| (theirs + flow.fct_ns, here + fct));
+    assert!((here / theirs - 1.0).abs() <= 0.03, "{kinds:?}: {here} beside {theirs}");
+}
+
+const VICTIMS: [&str; 4] = ["same-host-elsewhere", "idle-host-to-rack", "same-host-to-rack", "bystander"];
+
+#[test]
+fn with_a_queue_for_each_flow_bfc_holds_what_theirs_does_for_58_us_and_flows_take_as_long() {
+    let flows = flows("leafspine/bfc-32q");
+    let (fcts, found) = ours(&flows, "kind = \"bfc\", bfc = { queues = 31 }");
+    let until_58_us =
+        |holds: Vec<Hold>| -> Vec<Hold> { holds.into_iter().filter(|hold| hold.0 < 58_000).collect() };
+    let (found, wanted) = (until_58_us(found), until_58_us(holds("leafspine/bfc-32q")));
+    assert!(wanted.len() > 100, "{} holds", wanted.len());
+    assert_eq!(found, wanted);
+    within_3_percent(&flows, &fcts, &["incast"]);
+    within_3_percent(&flows, &fcts, &VICTIMS);
+}
+
+#[test]
+fn with_pfc_by_destination_all_victims_take_as_long_as_theirs_to_the_nanosecond() {
+    let flows = flows("leafspine/dst-pfc");
+    let (fcts, found) = ours(&flows, "kind = \"dst-pfc\"");
+    let theirs = holds("leafspine/dst-pfc");
+    let held = |holds: &[Hold]| holds.iter().filter(|hold| hold.2).count() as f64;
+    assert!((held(&found) / held(&theirs) - 1.0).abs() <= 0.03, "{} beside {}", held(&found), held(&theirs));
+    within_3_percent(&flows, &fcts, &["incast"]);
+    for (flow, fct) in flows.iter().zip(&fcts).filter(|(flow, _)| flow.kind != "incast") {
+        assert!(
+            (flow.fct_ns - fct).abs() < 0.5,
+            "{} from {} to {}: {fct} beside {}",
+            flow.kind,
+            flow.src,
+            flow.dst,
+            flow.fct_ns
+        );
+    }
+}

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import backwater as bw
 import polars as pl
 import pytest
 from backwater import Results
@@ -100,3 +101,58 @@ def test_what_does_not_go_with_it_is_refused(
     command = ["run", str(tmp_path / "train.toml"), "--set", "run.reuse=true", "--set", keys]
     assert main(command) == Exit.BAD_INPUT
     assert message in capsys.readouterr().err
+
+
+CUSTOM = """
+import backwater as bw
+
+
+@bw.congestion_control(state={"x": int}, on=["send"])
+def late(flow, event):
+    if event.now_ps > 5_000_000_000:
+        flow.rate_bps = flow.line_bps / 10
+"""
+
+
+def test_a_function_that_sees_the_time_keeps_iterations_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """State is looked at an eighth of an iteration after it has begun. While ranks compute no flow tells of it."""
+    (tmp_path / "late.py").write_text(CUSTOM)
+    text = TEXT.replace("iterations = 20", "iterations = 40").replace('"10us"', '"500us"')
+    text = text.replace("[[job.step]]", "[[job.step]]\ncompute = \"50us\"\n\n[[job.step]]", 1)
+    (tmp_path / "train.toml").write_text(text + '[cc]\nkind = "custom"\ncustom.function = "late.py:late"\n')
+    command = ["run", str(tmp_path / "train.toml"), "--out", str(tmp_path / "out"), "--set", "run.reuse=true", "--json"]
+    main(command)
+    told = json.loads(capsys.readouterr().out)
+    assert told["reuse"]["counted"] == 0
+    (caveat,) = [each for each in told["caveats"] if each["code"] == "reuse-idle"]
+    assert "functions of the user's" in caveat["message"]
+
+
+def test_a_run_that_counts_has_no_steps_and_no_completions(tmp_path: Path) -> None:
+    (tmp_path / "train.toml").write_text("[run]\nreuse = true\n" + TEXT)
+    run = bw.begin(str(tmp_path / "train.toml"), out=str(tmp_path / "out"))
+    for refused in (lambda: run.step(2**64 - 1), lambda: run.step("1ms"), run.completions):
+        with pytest.raises(bw.ScenarioError, match=r"run\.reuse = true the run goes to its end at once"):
+            refused()
+
+
+@pytest.mark.parametrize("key", ["marks", "pauses", "blame"])
+def test_a_table_of_single_events_that_the_file_asks_for_is_not_dropped_in_silence(
+    tmp_path: Path, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.toml").write_text(TEXT)
+    command = ["run", str(tmp_path / "train.toml"), "--set", "run.reuse=true", "--set", f"probe.{key}=true"]
+    assert main(command) == Exit.BAD_INPUT
+    assert f"probe.{key} records single events" in capsys.readouterr().err
+
+
+def test_ranks_that_compute_for_long_are_not_looked_at_more_often(tmp_path: Path) -> None:
+    """A minute of computation is 60 million windows of a microsecond: the looks lie farther and farther apart."""
+    text = TEXT.replace('"10us"', '"60s"').replace("hosts = 4", "hosts = 2")
+    (tmp_path / "train.toml").write_text("[run]\nreuse = true\n" + text)
+    main(["run", str(tmp_path / "train.toml"), "--out", str(tmp_path / "out")])
+    (results,) = [Results(path.parent) for path in (tmp_path / "out").glob("**/run.json")]
+    assert results.meta["cpu_s"] < 3
+    assert results.meta["reuse"]["counted"] > 0

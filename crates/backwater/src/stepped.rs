@@ -114,6 +114,9 @@ impl SteppedRun {
     /// # Errors
     /// An instant that has passed; else as [`crate::Run::start`], and then the run is lost.
     pub fn step(&mut self, until: Time) -> Result<(), Error> {
+        if self.stands()?.reuses {
+            return Err(at_once("step"));
+        }
         self.advance(until, false)
     }
 
@@ -123,6 +126,9 @@ impl SteppedRun {
     /// # Errors
     /// As [`Self::step`].
     pub fn step_to_completion(&mut self, until: Time) -> Result<(), Error> {
+        if self.stands()?.reuses {
+            return Err(at_once("step"));
+        }
         self.advance(until, true)
     }
 
@@ -136,9 +142,6 @@ impl SteppedRun {
         }
         let watch = Arc::clone(&self.watch);
         let stands = self.stands()?;
-        if stands.reuses && (to_completion || until < Time::MAX) {
-            return Err(at_once("step"));
-        }
         stands.clock.go_on();
         let stepped = stands.step(until, to_completion, &watch);
         stands.clock.stop();
@@ -214,6 +217,9 @@ impl SteppedRun {
     /// If the run is finished, or has failed.
     pub fn completions(&mut self) -> Result<Vec<Completion>, Error> {
         let stands = self.stands()?;
+        if stands.reuses {
+            return Err(at_once("completions"));
+        }
         Ok(stands.simulation.completions(&mut stands.completions))
     }
 
@@ -259,7 +265,7 @@ impl SteppedRun {
     /// # Errors
     /// As [`crate::Run::start`].
     pub fn finish(mut self) -> Result<Results, Error> {
-        self.step(Time::MAX)?;
+        self.advance(Time::MAX, false)?;
         self.stop()
     }
 

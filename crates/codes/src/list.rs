@@ -351,7 +351,7 @@ UnlikePreset: Caveat "unlike-preset" {
 ReuseIdle: Caveat "reuse-idle" {
     short: "run.reuse = true has counted no iteration: all were simulated.",
     means: "Iterations are counted if the network starts from the same state as in an earlier one, byte by byte. Draws, ways that switches choose by the number of a flow, clocks of their own and other traffic keep states apart; the message says what did, as far as that is known.",
-    todo: "Nothing: the results are those of the whole run. Write run.reuse = false, or take away what keeps iterations apart.",
+    todo: "Write run.reuse = false, which also brings back the tables of single events, or take away what keeps iterations apart. What there is are the results of the whole run.",
 }
 // What is said besides, and changes nothing.
 UnlikeLineRate: Note "unlike-line-rate" {

@@ -19,6 +19,7 @@ use borsh::BorshSerialize;
 
 use crate::app::host_flows::HostFlows;
 use crate::link::credits::Credits;
+use crate::link::ports::LONGEST_RUN;
 use crate::log::Records;
 use crate::node::FabricNode;
 use crate::packet::Packet;
@@ -181,6 +182,10 @@ pub(super) fn laps(
         (processes.count() > 1, "several processes share the run"),
         (recorded, "what is recorded event by event is not there for what is counted (probe)"),
         (!spec.faults.is_empty(), "faults have times of their own"),
+        (
+            spec.pairs.iter().any(|pair| pair.custom.is_some()),
+            "functions of the user's see the time since the start",
+        ),
         (spec.clock != Clock::Exact, "times that are cut to whole nanoseconds depend on when they are"),
         (world.early.is_some(), "early drops are drawn by time"),
         (world.telemetry, "what switches write into packets has times in it"),
@@ -276,6 +281,8 @@ const KEPT: usize = 256 << 20;
 
 /// The network is looked at so often in an iteration: how long the first one took says what that is.
 const LOOKS: u64 = 8;
+/// Looks in which no second iteration has begun, after which the next ones lie twice as far apart.
+const PATIENCE: u32 = 16;
 
 /// The state of an iteration, as it was so long after it had begun.
 struct Seen {
@@ -298,6 +305,8 @@ struct Search {
     over: u32,
     /// So long after an iteration has begun its state is looked at; the run looks up as often.
     stride: u64,
+    /// Looks before a second iteration has begun.
+    idle: u32,
     untold: BTreeSet<&'static str>,
 }
 
@@ -364,16 +373,21 @@ impl Simulation {
         };
         let mut search = Search::new(laps, self.engine.grid().as_ps());
         let Some(pair) = self.search(&mut search, course, control, sink)? else {
-            return Ok(none(Some(search.why())));
+            let interrupted = course.end() == Some(End::Interrupted);
+            let why = if interrupted { "the run was interrupted".to_owned() } else { search.why() };
+            return Ok(none(Some(why)));
         };
         // Nothing of the iterations that have begun may depend on what is left out.
         let begun = search.begun.len() as u32;
         let left = laps.iterations.saturating_sub(begun + 1);
-        let times = left / pair.period;
+        // A run that would last for too long does so, as it does without.
+        let whole = u128::from(pair.takes) * u128::from(laps.iterations / pair.period + 1);
+        let fits = u128::from(self.engine.now().as_ps()) + whole < u128::from(LONGEST_RUN);
+        let times = if fits { left / pair.period } else { 0 };
         if times == 0 {
             self.step(course, Time::MAX, control, sink)?;
             let why = format!(
-                "the state of iteration {} was the same as that of iteration {}, and too few are left",
+                "the state of iteration {} was the same as that of iteration {}, and too few are left, or they take too long",
                 pair.iteration,
                 pair.iteration - pair.period
             );
@@ -547,6 +561,7 @@ impl Search {
             begun: Vec::new(),
             over: 0,
             stride: LOOKS * grid,
+            idle: 0,
             untold: BTreeSet::new(),
         }
     }
@@ -569,6 +584,12 @@ impl Search {
         if let ([first, second, ..], true) = (&*self.begun, known < 2) {
             // From now on it looks as often as the iterations take.
             self.stride = ((second - first) / LOOKS).max(1);
+        } else if self.begun.len() < 2 {
+            // Ranks may compute for long before the second one begins.
+            self.idle += 1;
+            if self.idle.is_multiple_of(PATIENCE) {
+                self.stride = self.stride.saturating_mul(2);
+            }
         }
         while self.over < self.begun.len() as u32 && simulation.ended(&self.laps, self.over).is_some() {
             self.over += 1;

@@ -661,6 +661,22 @@ fn recorded(settings: &Settings) -> Option<&'static str> {
     keys.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
 }
 
+/// Reports tables of single events that the file asks for, though iterations that are counted have none.
+fn single_events(context: &mut Context<'_>) {
+    if !context.settings.run.reuse {
+        return;
+    }
+    for key in ["marks", "pauses", "states", "drops", "blame", "dependencies"] {
+        if context.wrote(&["probe", key]).is_some_and(|written| written.json() == true) {
+            let message = format!(
+                "probe.{key} records single events, which run.reuse = true leaves out for what is counted"
+            );
+            let help = "take the key out, or write run.reuse = false";
+            context.report(&at!["probe", key], message, "not with run.reuse", help);
+        }
+    }
+}
+
 /// Reports every two choices that do not go together.
 pub(super) fn check(context: &mut Context<'_>) {
     let settings = context.settings;
@@ -668,6 +684,7 @@ pub(super) fn check(context: &mut Context<'_>) {
         let at: Vec<Step> = clash.at.iter().map(|key| Step::Key(key)).collect();
         context.report(&at, (clash.message)(settings), clash.label, clash.help);
     }
+    single_events(context);
     let common = settings.traffic.is_empty()
         || settings
             .traffic

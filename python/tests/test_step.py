@@ -270,7 +270,7 @@ def test_the_page_on_steps_runs(
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "step.md").read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": "page"}
-    ring, agent, saved = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    ring, agent, saved, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(ring, "page", "exec"), names)  # noqa: S102
     flows = bw.Results("results/ring").flows.sort("start_ps").collect()
     took = flows["finish_ps"] - flows["start_ps"]

@@ -155,7 +155,8 @@ impl Sink {
             let was = bool::deserialize(from).map_err(SinkError::io("load", &self.dir))?;
             match &mut self.writers[table as usize] {
                 Some(writer) if was => writer.load(from)?,
-                None if !was => {}
+                // Of what is recorded from now on there is nothing yet.
+                _ if !was => {}
                 _ => {
                     let error = io::Error::new(ErrorKind::InvalidData, "it has other tables");
                     return Err(SinkError::io("load", &self.dir)(error));

@@ -2,13 +2,14 @@
 //! for each other in a circle are found.
 use std::collections::BTreeMap;
 
+use backwater_control::detector::{Detector, Red};
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_fabric::record::{FrameKind, FrameRecord};
 use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, End, PoolOrder, Queueing, Spec, Violation};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
-use scene::{FAST, Outcome, bfc, flow, ring, try_run, us};
+use scene::{FAST, Outcome, bfc, flow, per_port, ring, try_run, us};
 
 fn leaf_spine() -> Network {
     generate::leaf_spine(3, 2, 8, Rate::from_gbps(100), None, Span::from_us(1)).unwrap()
@@ -75,6 +76,28 @@ fn nothing_is_lost_or_overtaken() {
     for queueing in queueings() {
         check(&drained(with(queueing)));
     }
+}
+
+/// Which queue flows share where none is free is drawn, and marks are, each from a stream of its own.
+#[test]
+fn marks_that_nobody_heeds_change_no_queue() {
+    let fcts = |detector: Option<Detector>| {
+        let mut spec = with(of_flows(2, PoolOrder::RoundRobin));
+        if let Some(detector) = detector {
+            spec.switch.detectors = per_port(&spec.network, |_| detector);
+        }
+        let outcome = drained(spec);
+        (
+            outcome.flows.iter().map(|flow| flow.acked).collect::<Vec<_>>(),
+            outcome.flows.iter().map(|flow| flow.ce_packets).sum::<u64>(),
+        )
+    };
+    let (plain, none) = fcts(None);
+    // Every packet that finds another one draws.
+    let ramp = Red::new(Bytes::ZERO, Bytes::new(1_000_000), 0.5, Bytes::ZERO).unwrap();
+    let (watched, some) = fcts(Some(Detector::Red(ramp)));
+    assert!(none == 0 && some > 100, "{some} marks");
+    assert_eq!(plain, watched);
 }
 
 /// At a NIC the flow is named, so that whoever holds it can be followed.

@@ -84,6 +84,13 @@ fn a_circle_of_pauses_is_a_caveat_and_without_flow_control_there_is_none() {
     let caveats = |overrides: &[&str]| validate(&ring([2; 5]), overrides).unwrap().caveats().said();
     says(&caveats(&["switch.flow-control=pfc"]), &["priority 2 can deadlock: the routes form"]);
     assert!(!caveats(&["switch.flow-control=none"]).contains("deadlock"));
+    // Queues that flows share wait for each other as priorities do; queues of destinations follow the tree of each.
+    let holds = |kind: &str| {
+        let kind = format!("switch.isolation.kind={kind}");
+        caveats(&["profile=ideal", "switch.flow-control=none", "switch.queueing=output", &kind])
+    };
+    says(&holds("bfc"), &["priority 2 can deadlock: the routes form"]);
+    assert!(!holds("dst-pfc").contains("deadlock"));
     let split = validate(&ring([2, 2, 2, 4, 4]), &["switch.flow-control=pfc"]).unwrap();
     assert!(!split.caveats().said().contains("deadlock"), "each priority is paused for itself");
 }

@@ -3,7 +3,7 @@ use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, PoolOrder, Queueing};
 use backwater_units::Bytes;
 
-use crate::common::{report, says, valid};
+use crate::common::{Said, report, says, valid};
 
 const STAR: &str = r#"
 profile = "ideal"
@@ -95,4 +95,11 @@ fn faults_would_break_what_switches_know_of_each_other() {
     let fault = "\n[[fault]]\nkind = \"link-down\"\nlink = [\"h0\", \"s\"]\nat = \"1us\"\nfor = \"1us\"\n";
     let text = format!("{STAR}{fault}");
     says(&report(&text, &[]), &["would break what switches know of each other's queues"]);
+}
+
+#[test]
+fn tcd_sees_gates_that_are_closed_by_holds() {
+    let caveats = |set: &[&str]| valid(STAR, &[&["switch.detector.kind=tcd"], set].concat()).caveats().said();
+    assert!(!caveats(&[]).contains("no port is ever OFF"), "{}", caveats(&[]));
+    says(&caveats(&["switch.isolation.kind=none"]), &["no port is ever OFF"]);
 }

@@ -18,7 +18,7 @@
 //!
 //! Known deviations, from the paper as it is remembered (reconstructed: its text was not at hand): flows are known by their number, so that no
 //! two of them are taken for one; a frame for each change and no bitmap that repeats them; no priority for the first packet of a flow; no
-//! interval of bitmaps in the round trip.
+//! interval of bitmaps in the round trip. ACKs are flows of their own at switches; NICs send them whatever is held.
 use backwater_units::{Span, Time};
 
 use super::Upstream;

@@ -256,7 +256,8 @@ pub struct IciPlusParams {
 }
 
 /// Congestion isolation: flows of a congestion tree have a queue of their own at every port, the congested-flow queue (CFQ), so
-/// that all others, in the normal-flow queue (NFQ), do not wait behind them. Needs queueing = combined.
+/// that all others, in the normal-flow queue (NFQ), do not wait behind them: ci, ici and ici-plus, which need queueing = combined. bfc
+/// and dst-pfc hold queues upstream instead, and need queueing = output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Isolation")]

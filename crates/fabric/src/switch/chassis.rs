@@ -220,7 +220,7 @@ impl SwitchFabric {
         let (count, classes) = (usize::from(ports.count()), ports.classes());
         let queues = count * classes;
         match world.queueing {
-            Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::switch(node, network, classes, spec))),
+            Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::switch(node, network, classes, spec, world.seed))),
             Queueing::DstPfc(spec) => Self::DstPfc(Box::new(DstPfc::switch(node, network, classes, spec))),
             Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),
             Queueing::TwoPools(spec) => Self::Pooled(Box::new(Pooled::new(&spec, count, classes, world))),

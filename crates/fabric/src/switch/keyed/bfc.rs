@@ -5,7 +5,7 @@
 //! last one leaves, it is let go. Behind a host the flow stands for the queue. ACKs are flows of their own.
 use backwater_control::isolation::Upstream;
 use backwater_control::isolation::bfc::{FlowEntry, limit};
-use backwater_engine::Stream;
+use backwater_engine::{Stream, stream};
 use backwater_topology::Network;
 use backwater_units::Span;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -18,6 +18,10 @@ use crate::spec::BfcSpec;
 use crate::switch::keyed::flows::FlowTable;
 use crate::switch::keyed::{Keyed, Links, Place, Scheme};
 use crate::world::World;
+
+/// Purpose of the random streams that choose among queues which are all taken; entity: node << 16 | port. Detectors draw from others, so
+/// that marks alone change no queue.
+const SHARING: u64 = 0xbfc0;
 
 /// What a switch remembers of a packet that waits.
 #[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
@@ -37,17 +41,29 @@ pub(crate) struct Bfc {
     upstream: Vec<Upstream>,
     /// By slot of the packet memory.
     tags: Vec<Tag>,
+    /// By egress port: which queue a flow shares where none is free.
+    random: Vec<Stream>,
 }
 
 impl Bfc {
-    pub(crate) fn switch(node: u32, network: &Network, classes: usize, spec: BfcSpec) -> Keyed<Self> {
-        let places = network.ports(node).len() * classes;
+    pub(crate) fn switch(
+        node: u32,
+        network: &Network,
+        classes: usize,
+        spec: BfcSpec,
+        seed: u64,
+    ) -> Keyed<Self> {
+        let ports = network.ports(node).len();
+        let places = ports * classes;
         let scheme = |links: &Links| {
             let longest = links.round_trip.iter().max().copied().unwrap_or_default();
             Self {
                 flows: (0..places).map(|_| FlowTable::new(longest * u64::from(spec.sticky))).collect(),
                 upstream: vec![Upstream::default(); places * usize::from(spec.queues)],
                 tags: Vec::new(),
+                random: (0..ports as u64)
+                    .map(|port| stream(seed, SHARING, u64::from(node) << 16 | port))
+                    .collect(),
                 spec,
             }
         };
@@ -76,12 +92,12 @@ impl Scheme for Bfc {
         packet: &Packet,
         place: Place,
         (pool, memory): (&mut QueuePool, &mut Pool),
-        random: &mut Stream,
         (links, world): (&Links, &World),
     ) -> (u16, Option<u16>) {
         let port = usize::from(packet.port);
         let sticky = self.sticky(links.round_trip[port]);
         let flow = self.flows[place.at].entry(world.flow_key(packet.flow, packet.dst), place.now);
+        let random = &mut self.random[usize::from(place.out)];
         let any = || (random.next_u32() % u32::from(pool.count())) as u16;
         let queue = flow.place(place.now, sticky, || pool.free().unwrap_or_else(any));
         if flow.entered(place.now) {

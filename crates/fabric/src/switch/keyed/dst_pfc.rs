@@ -3,7 +3,6 @@
 //!
 //! Queue 2 and on belong to the destinations. Where they are apart only while they are held, the others share queue 1, and what goes before all
 //! has queue 0.
-use backwater_engine::Stream;
 use backwater_topology::Network;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -91,7 +90,6 @@ impl Scheme for DstPfc {
         packet: &Packet,
         place: Place,
         (pool, memory): (&mut QueuePool, &mut Pool),
-        _random: &mut Stream,
         (links, _): (&Links, &World),
     ) -> (u16, Option<u16>) {
         let queue = self.queue(packet, pool);

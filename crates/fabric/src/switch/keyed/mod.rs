@@ -15,7 +15,7 @@ pub(crate) mod bfc;
 pub(crate) mod dst_pfc;
 mod flows;
 
-use backwater_engine::{Post, Stream};
+use backwater_engine::Post;
 use backwater_topology::Network;
 use backwater_units::{Bytes, Rate, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -76,7 +76,6 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
         packet: &Packet,
         place: Place,
         queues: (&mut QueuePool, &mut Pool),
-        random: &mut Stream,
         context: (&Links, &World),
     ) -> (u16, Option<u16>);
 
@@ -153,9 +152,8 @@ impl<S: Scheme> Keyed<S> {
         cx: &mut Ctx<'_, P>,
     ) {
         let place = Self::place(chassis, packet, out, cx.now);
-        let random = &mut chassis.random[usize::from(out)];
         let queues = (&mut self.pools[place.at], chassis.ports.pool_mut());
-        let (queue, held) = self.scheme.join(packet, place, queues, random, (&self.links, cx.world));
+        let (queue, held) = self.scheme.join(packet, place, queues, (&self.links, cx.world));
         chassis.ports.queue_mut(place.at).grow(packet.size);
         chassis.ports.egress_mut(out).set_waiting(packet.class);
         if let Some(upstream) = held {

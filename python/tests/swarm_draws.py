@@ -422,11 +422,12 @@ def _several_ports(made: Draw, rng: Random) -> bool | None:
         return False  # These have a shape of their own.
     names = [f"h{number}" for number in range(made.hosts)]
     # None is slower than the link that rates of sources were drawn for.
-    rates = [topology["rate"], "200Gbps"]
+    # Virtual lanes were given room for links of that rate.
+    rates = [topology["rate"], topology["rate"] if made.fabric in ("credits", "hpc") else "200Gbps"]
     most = rng.choice([2, 4, 16])
-    ends = [(name, rng.choice("st"), rng.choice(rates)) for name in names for _ in range(rng.randint(1, most))]
+    ends = [(name, rng.choice("st"), rng.choice(rates)) for name in names for _ in range(rng.randint(1, most - 1))]
     servers = [f"v{number // 2}" for number in range(made.hosts)] if rng.random() < 0.3 else []
-    ends += [(name, server, "200Gbps") for name, server in zip(names, servers, strict=False)]
+    ends += [(name, server, rates[1]) for name, server in zip(names, servers, strict=False)]
     made.scenario["topology"] = {
         "kind": "edges",
         "hosts": names,
@@ -440,12 +441,8 @@ def _several_ports(made: Draw, rng: Random) -> bool | None:
         made.scenario["topology"]["scale-up"] = sorted(set(servers))
     if "routing" in topology:
         made.scenario["topology"]["routing"] = topology["routing"]
-    rules = ["hash", "plane", "rail"]
-    puts = any(entry.get("transport") == "put" for entry in made.scenario["traffic"])
-    hpcc = made.scenario.get("cc", {}).get("kind") == "hpcc"
-    if not puts and not hpcc and made.fabric not in ("isolation", "lossless-put"):
-        rules.append("spray")
-    made.scenario["host"] = {**host, "nic": {"port": rng.choice(rules)}}
+    # Sprayed flows are not drawn: their waits are booked to the port that they used last, so they are not explained in full.
+    made.scenario["host"] = {**host, "nic": {"port": rng.choice(["hash", "plane", "rail"])}}
     return None
 
 

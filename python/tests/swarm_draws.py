@@ -441,7 +441,7 @@ def _several_ports(made: Draw, rng: Random) -> bool | None:
         made.scenario["topology"]["scale-up"] = sorted(set(servers))
     if "routing" in topology:
         made.scenario["topology"]["routing"] = topology["routing"]
-    # Sprayed flows are not drawn: their waits are booked to the port that they used last, so they are not explained in full.
+    # Sprayed flows are not drawn: their waits are booked to the port that they used last, and so not explained in full.
     made.scenario["host"] = {**host, "nic": {"port": rng.choice(["hash", "plane", "rail"])}}
     return None
 

@@ -120,7 +120,7 @@ def test_a_function_that_sees_the_time_keeps_iterations_apart(
     """State is looked at an eighth of an iteration after it has begun. While ranks compute no flow tells of it."""
     (tmp_path / "late.py").write_text(CUSTOM)
     text = TEXT.replace("iterations = 20", "iterations = 40").replace('"10us"', '"500us"')
-    text = text.replace("[[job.step]]", "[[job.step]]\ncompute = \"50us\"\n\n[[job.step]]", 1)
+    text = text.replace("[[job.step]]", '[[job.step]]\ncompute = "50us"\n\n[[job.step]]', 1)
     (tmp_path / "train.toml").write_text(text + '[cc]\nkind = "custom"\ncustom.function = "late.py:late"\n')
     command = ["run", str(tmp_path / "train.toml"), "--out", str(tmp_path / "out"), "--set", "run.reuse=true", "--json"]
     main(command)

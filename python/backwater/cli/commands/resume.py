@@ -62,8 +62,8 @@ def resume(
         outcomes = run_jobs(todo, 1, watcher)
     say_if_elsewhere(todo, outcomes)
     complete = all(one.summary is not None and one.summary["status"] == "complete" for one in outcomes)
-    if complete and not set_ and job.checkpoint is not None and job.checkpoint.passes():
-        # The run that was killed would have removed it at its end.
+    if complete and not set_ and out is None and job.checkpoint is not None and job.checkpoint.passes():
+        # The run that was killed would have removed it at its end. With results elsewhere it may go on once more.
         checkpoint.unlink(missing_ok=True)
     plan = Plan(scenario=job.scenario.once(), overrides=job.overrides, axes=(), schemes=(), seeds=Seeds(1, None))
     return reported(plan, outcomes, json_, html, 1)

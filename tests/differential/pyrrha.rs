@@ -111,7 +111,7 @@ fn within_3_percent(flows: &[Flow], fcts: &[f64], kinds: &[&str]) {
 const VICTIMS: [&str; 4] = ["same-host-elsewhere", "idle-host-to-rack", "same-host-to-rack", "bystander"];
 
 #[test]
-fn with_a_queue_for_each_flow_bfc_holds_what_theirs_does_for_58_us_and_flows_take_as_long() {
+fn with_a_queue_for_each_flow_bfc_holds_what_theirs_does_for_58_us_and_flows_together_take_as_long() {
     let flows = flows("leafspine/bfc-32q");
     let (fcts, found) = ours(&flows, "kind = \"bfc\", bfc = { queues = 31 }");
     let until_58_us =

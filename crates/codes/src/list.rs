@@ -348,6 +348,11 @@ UnlikePreset: Caveat "unlike-preset" {
     means: "switch.preset names a device; this switch has little in common with it. The message has both values.",
     todo: "Check the unit, take the value out of the file, or take switch.preset out.",
 }
+HoldsTooLong: Caveat "holds-too-long" {
+    short: "What is held upstream is let go so late that the link idles meanwhile.",
+    means: "After a queue lets go, a round trip of the hop passes until the next packet comes. What is left in the queue has to last for so long.",
+    todo: "Raise switch.isolation.dst-pfc.low to 1 hop or more.",
+}
 ReuseIdle: Caveat "reuse-idle" {
     short: "run.reuse = true has counted no iteration: all were simulated.",
     means: "Iterations are counted if the network starts from the same state as in an earlier one, byte by byte. Draws, ways that switches choose by the number of a flow, clocks of their own and other traffic keep states apart; the message says what did, as far as that is known.",

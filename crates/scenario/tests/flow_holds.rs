@@ -103,3 +103,17 @@ fn tcd_sees_gates_that_are_closed_by_holds() {
     assert!(!caveats(&[]).contains("no port is ever OFF"), "{}", caveats(&[]));
     says(&caveats(&["switch.isolation.kind=none"]), &["no port is ever OFF"]);
 }
+
+#[test]
+fn a_queue_that_lets_go_too_late_and_a_key_that_does_nothing_are_said() {
+    let caveats =
+        |set: &[&str]| valid(STAR, &[&["switch.isolation.kind=dst-pfc"], set].concat()).caveats().said();
+    says(&caveats(&["switch.isolation.dst-pfc.low=0.5"]), &["low = 0.5", "its link idles"]);
+    says(
+        &caveats(&["switch.isolation.dst-pfc.first-packets=true"]),
+        &["without effect with apart = \"always\""],
+    );
+    let held =
+        caveats(&["switch.isolation.dst-pfc.first-packets=true", "switch.isolation.dst-pfc.apart=held"]);
+    assert!(!held.contains("without effect") && !held.contains("idles"), "{held}");
+}

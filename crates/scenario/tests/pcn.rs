@@ -1,5 +1,5 @@
 //! PCN as people write it.
-use crate::common::validate;
+use crate::common::{report, says, validate};
 use backwater_control::notify::{Mode, NotifyConfig};
 use backwater_control::reaction::{PcnConfig, ReactionConfig};
 use backwater_scenario::ValidScenario;
@@ -46,4 +46,12 @@ fn a_share_of_its_own_counts_and_rates_that_nothing_marks_are_told() {
     let unmarked = incast(&["switch.detector.kind=none"]);
     let said: Vec<String> = unmarked.caveats().iter().map(|caveat| format!("{caveat:?}")).collect();
     assert!(said.iter().any(|caveat| caveat.contains("its rates only grow")), "{said:?}");
+}
+
+/// 4 294 967 295 B at 100 Gbps are 343.597 ms.
+#[test]
+fn a_period_whose_bytes_cannot_be_counted_is_refused() {
+    incast(&["cc.cnp-interval=343ms"]);
+    let said = report(INCAST, &["cc.cnp-interval=344ms"]);
+    says(&said, &["cc.cnp-interval = 344ms is too long", "in 32 bits", "allowed: 343."]);
 }

@@ -49,6 +49,7 @@ SCHEME_COLOURS = {
     "Swift": WINE,
     "DCTCP": SKY,
     "HPCC": VERMILLION,
+    "PCN": GREY,
     "IB CC": GREY,
     "IB CC+TCD": PURPLE,
     "dcqcn": BLUE,

@@ -111,6 +111,10 @@ fn unguarded(room: &str, world: &World) -> String {
         format!(
             "PFC holds back no priority in use: raise {room} or list what has to be lossless in switch.pfc.priorities"
         )
+    } else if world.holds {
+        format!(
+            "What switch.isolation.kind holds upstream was not enough here, and it holds no ACKs at NICs: raise {room}"
+        )
     } else {
         format!("Flow control is off: raise {room} or set switch.flow-control")
     }

@@ -196,6 +196,9 @@ fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fab
         );
         context.caveat(Code::NoMarks, "switch.detector.kind", caveat);
     }
+    if advised {
+        countable(context, cc, place, fabric.network);
+    }
     let custom = if cc.kind == CcKind::Custom { Some(user::controller(context, cc, place)?) } else { None };
     let segment = wants.segments.map(|segments| segment(segments, cc, settings));
     let has_window = reaction.has_window();
@@ -214,6 +217,28 @@ fn pair(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], fabric: &Fab
         payload_windows: cc.window_counts == WindowCounts::Payload,
         reliable: None,
     })
+}
+
+/// The bytes of a period, which a receiver counts in 32 bits.
+fn countable(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], network: &Network) {
+    // A flow may come by all links of a host.
+    let rate = |&host: &u32| network.ports(host).iter().map(|port| port.rate.as_bps()).sum();
+    let Some(line) = network.hosts().iter().map(rate).max().map(Rate::from_bps) else { return };
+    let (interval, most) = (cc.cnp_interval.0, line.serialize(Bytes::new(u32::MAX.into())));
+    if interval > most {
+        let at = below(place, "cnp-interval");
+        let message = format!(
+            "{} = {interval} is too long for cc.kind = {:?}: receivers count the bytes of it in 32 bits, and links bring {line}",
+            name(&at),
+            cc.kind.word()
+        );
+        context.report(
+            &at,
+            message,
+            format!("allowed: {most} or less"),
+            "write a shorter one; PCN's is 50us",
+        );
+    }
 }
 
 /// Segments are whole packets, at least one.

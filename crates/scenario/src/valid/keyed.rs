@@ -1,4 +1,5 @@
 //! Queues of flows or destinations at egress ports, which are held upstream: what they need of the traffic.
+use backwater_codes::Code;
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::{BfcParams, DstPfcParams};
 use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, PoolOrder, Queueing};
@@ -63,6 +64,27 @@ fn of_destinations(context: &mut Context<'_>, network: &Network, given: DstPfcPa
             format!("a queue lets its destination go at {low} hops, and holds it only above {high}"),
             "above high",
             "write low at most as large as high",
+        );
+    }
+    if given.low < 1.0 {
+        let low = given.low;
+        context.caveat(
+            Code::HoldsTooLong,
+            "switch.isolation.dst-pfc.low",
+            format!(
+                "switch.isolation.dst-pfc.low = {low}: a queue that lets its destination go at less than 1 hop is empty before more can come, and its \
+                 link idles"
+            ),
+        );
+    }
+    if given.first_packets
+        && given.apart == settings::Apart::Always
+        && !context.scenario.of_profile(&at!["switch", "isolation", "dst-pfc", "first-packets"])
+    {
+        context.caveat(
+            Code::NoEffect,
+            "switch.isolation.dst-pfc.first-packets",
+            "without effect with apart = \"always\": switch.isolation.dst-pfc.{first-packets}",
         );
     }
     let hosts = network.hosts().len();

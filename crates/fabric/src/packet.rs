@@ -77,7 +77,36 @@ kinds! {
     PutNack = 0x82, "put-nack";
     /// Negative acknowledgement of a queue pair; `seq` is packed (`transport/roce/reliable.rs`), `echo` what the packet carried.
     Nack = 0x83, "nack";
+    /// A packet of an Ultra Ethernet (UEC) flow; `seq` is packed, as in all of its frames: see [`Packet::psn`]. The flags ask for an ACK,
+    /// and say that it was sent before.
+    UecData = 0x90, "uec-data";
+    /// What a switch has left of one for which it had no room: its header. The flags say that this happened at the last switch, and that
+    /// the packet was sent before.
+    UecTrimmed = 0xa0, "uec-trimmed";
+    /// A sender without credits asks its receiver for some.
+    UecRts = 0xb0, "uec-rts";
+    /// Acknowledgement of UEC data, by the entropy of that; `echo` is congestion if that was marked.
+    UecAck = 0x91, "uec-ack";
+    /// A trimmed packet has come, and is to be sent again; the same.
+    UecNack = 0x92, "uec-nack";
+    /// Credits of a receiver.
+    UecPull = 0x93, "uec-pull";
 }
+
+/// The first kind whose `seq` holds an entropy: all from here on do.
+const FIRST_UEC: u8 = Kind::UecData as u8;
+
+/// Bits of a [`Kind`] that those of data have not.
+const NOT_DATA: u8 = 0x6f;
+/// Bits of a [`Kind`] that those have not which go to the destination of their flow.
+const BACK: u8 = 0x4f;
+
+/// Of [`Packet::seq`] of UEC: two flags, the entropy above them, and above that the number.
+pub(crate) const ENTROPY_AT: u32 = 2;
+/// Bits of an entropy.
+pub(crate) const ENTROPY_BITS: u32 = 10;
+/// Where the number begins, of which there is room for 20 bits.
+pub(crate) const PSN_AT: u32 = ENTROPY_AT + ENTROPY_BITS;
 
 impl Kind {
     /// Whether it is a frame of the link's flow control, which ends at the next node.
@@ -201,16 +230,42 @@ impl Packet {
     /// Whether it carries data of a flow.
     #[inline]
     pub(crate) const fn is_data(&self) -> bool {
-        self.kind as u8 & 0x7f == Kind::Data as u8
+        self.kind as u8 & NOT_DATA == Kind::Data as u8
     }
 
-    /// A data packet's number in its flow; of a PUT, the low 15 bits of that in its stream.
+    /// A data packet's number in its flow; of a PUT, the low 15 bits of that in its stream; of UEC the low 20.
     #[inline]
     pub(crate) const fn number(&self) -> u32 {
         match self.kind {
             Kind::Put => frame::number(self.seq),
+            Kind::UecData => self.psn(),
             _ => self.seq & !LAST,
         }
+    }
+
+    /// Whether it is a frame of UEC, whose sender gave it an entropy.
+    #[inline]
+    pub(crate) const fn has_entropy(&self) -> bool {
+        self.kind as u8 >= FIRST_UEC
+    }
+
+    /// Of a frame of UEC: the number of the packet that it is or is about (PSN), modulo 2²⁰. Windows are far below half of that, so that
+    /// both ends find the whole number by the one that they expect.
+    #[inline]
+    pub(crate) const fn psn(&self) -> u32 {
+        self.seq >> PSN_AT
+    }
+
+    /// Of a frame of UEC: the number by which its sender chooses among ways.
+    #[inline]
+    pub(crate) const fn entropy(&self) -> u32 {
+        self.seq >> ENTROPY_AT & ((1 << ENTROPY_BITS) - 1)
+    }
+
+    /// Of a frame of UEC: whether it goes to the source of its flow.
+    #[inline]
+    pub(crate) const fn goes_back(&self) -> bool {
+        self.kind as u8 & BACK != 0
     }
 
     /// What the trajectory notes of its arrival.
@@ -230,8 +285,29 @@ impl Packet {
 
 #[cfg(test)]
 mod tests {
+    use super::{Kind, Packet};
+
+    #[test]
+    fn number_and_entropy_of_a_frame_of_uec_stand_side_by_side() {
+        let frame = Packet { kind: Kind::UecData, seq: 0xf_edcb << 12 | 0x2a7 << 2 | 0b01, ..Packet::NONE };
+        assert_eq!((frame.psn(), frame.number(), frame.entropy()), (0xf_edcb, 0xf_edcb, 0x2a7));
+    }
+
+    #[test]
+    fn the_number_of_a_kind_tells_data_and_direction() {
+        let of = |test: fn(&Packet) -> bool| {
+            let kinds = Kind::ALL.iter().filter(|kind| test(&Packet { kind: **kind, ..Packet::NONE }));
+            kinds.map(|kind| kind.word()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Packet::is_data), ["data", "put", "uec-data"]);
+        let uec = ["uec-data", "uec-trimmed", "uec-rts", "uec-ack", "uec-nack", "uec-pull"];
+        assert_eq!(of(Packet::has_entropy), uec);
+        assert_eq!(of(|frame| frame.has_entropy() && frame.goes_back()), uec[3..]);
+        assert!(!of(Packet::is_flow_control).iter().any(|word| uec.contains(word)));
+    }
+
     #[test]
     fn a_frame_is_half_a_cache_line() {
-        assert_eq!(size_of::<super::Packet>(), 32);
+        assert_eq!(size_of::<Packet>(), 32);
     }
 }

@@ -16,7 +16,7 @@ use crate::observe::recovery::Repeated;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
-    Arbiter, Balancing, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
+    Arbiter, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
     ReliableSpec, Spec, SwitchSpec, Switching, samples_rate,
 };
 use crate::switch::cioq::Limits;
@@ -270,8 +270,8 @@ impl World {
         let receiver_slot = flows.iter().map(|flow| number(&mut received, flow.dst)).collect();
         let lossless = spec.switch.pfc.as_ref().map_or(0, |pfc| classes.to_classes(pfc.priorities)) & !1;
         let (payload, firsts) = (spec.packet.payload.get() as u16, firsts(&flows));
-        // A batch forwards by a flow's number: choices that go by queues must be made in the order of events.
-        let batching = spec.batching && switch.balancing == Balancing::Ecmp && switch.hashes.is_empty();
+        // A batch forwards by what stands in a packet: choices that go by queues must be made in the order of events.
+        let batching = spec.batching && switch.balancing.hashes() && switch.hashes.is_empty();
         // What a queue may hold depends on all of them where they share a pool.
         let shares = matches!(switch.overflow, Overflow::Share { .. });
         let batching = batching && switch.roots.is_none() && !shares && spec.clock == Clock::Exact;
@@ -354,7 +354,7 @@ impl World {
             throttle_sums: spec.probe.throttle && spec.probe.sample.is_some(),
             throttle_states: spec.probe.throttle_states,
             deliveries: spec.probe.delivered || spec.probe.packets.contains(&true),
-            spreads: switch.balancing != Balancing::Ecmp || spec.sprays(),
+            spreads: !switch.balancing.hashes() || spec.sprays(),
             packets_of: if_any(&spec.probe.packets),
             rates_of: if_any(&spec.probe.rates),
             isolation_events: spec.probe.isolation,

@@ -64,6 +64,24 @@ fn what_needs_one_way_or_order_is_refused() {
 }
 
 #[test]
+fn entropies_choose_the_way_of_traffic_that_has_them() {
+    let entropy = "switch.load-balancing=entropy";
+    assert_eq!(balancing(&[entropy]), Balancing::Entropy);
+    // Queue pairs have none: what needs one way for a flow has it.
+    let said = validate(CLOS, &[entropy]).unwrap().caveats().said();
+    says(&said, &["no traffic gives its packets entropies", "goes by ecmp"]);
+    assert_eq!(balancing(&[entropy, "cc.kind=hpcc"]), Balancing::Entropy);
+    let refused: [(&str, &[&str]); 3] = [
+        ("switch.queueing=combined", &["\"entropy\" gives a flow several ways", "knows one"]),
+        ("switch.ecmp-hash=five-tuple", &["a hash of a flow's addresses and ports", "mixes in an entropy"]),
+        ("topology.routing=d-mod-k", &["chooses among several ways"]),
+    ];
+    for (other, words) in refused {
+        says(&report(CLOS, &[entropy, other]), words);
+    }
+}
+
+#[test]
 fn what_has_no_effect_is_said() {
     let caveats = |overrides: &[&str]| validate(CLOS, overrides).unwrap().caveats().said();
     let idle = "without effect with switch.load-balancing = \"spray\": switch.{flowlet-gap}";

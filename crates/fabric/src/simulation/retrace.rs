@@ -32,7 +32,7 @@ pub struct Arrival {
     pub node: u32,
     /// The port that it came in by.
     pub port: u16,
-    /// What it is: data, ack, cnp, pfc, credit, cim, nack, put, put-ack or put-nack.
+    /// What it is: data, ack, cnp, pfc, credit, cim, nack, put, put-ack, put-nack, or one of UEC (uec-data and so on).
     pub kind: &'static str,
     /// The flow that it belongs to; of credits and isolation messages, the first field of the frame.
     pub flow: u32,

@@ -1,7 +1,7 @@
 //! How switches spread data over equally short ways.
 use backwater_units::{Bytes, Span};
 
-/// Which of several equally good egress ports a packet of data takes. ACKs and CNPs always go by [`Balancing::Ecmp`].
+/// Which of several equally good egress ports a packet of data takes. ACKs and CNPs of queue pairs always go by [`Balancing::Ecmp`].
 ///
 /// With any but the first, packets of a flow overtake each other: receivers then sort them ([`crate::record::FlowRecord::early_packets`]).
 /// The flows are those of queue pairs ([`super::SwitchSpec`] with output or virtual output queues), not PUTs, and not
@@ -22,6 +22,9 @@ pub enum Balancing {
     /// The one at which the least bytes wait, of those whose gate is open if there are any (DRILL with all ports as samples,
     /// Ghorbani et al., SIGCOMM 2017). Of those alike the one that is free first, of those a random one.
     Adaptive,
+    /// That of the hash of its flow and of the entropy that its sender gave it (UEC): a packet with the same two takes the same way. ACKs
+    /// go so, too. Frames of other transports go by [`Balancing::Ecmp`].
+    Entropy,
     /// In a dragonfly, at the switch of its source: one to its group, or to a third group that it goes through first. The routes are those of
     /// [`backwater_topology::Routing::NonMinimal`]; of several ports to a group the flow's hash takes one.
     Around(Around),
@@ -55,4 +58,11 @@ pub enum QueueOf {
     /// does not know of it. Only under credits. (`GetUsedCredit` of `BookSim`, whose routers take a credit before a flit waits at its output,
     /// which is without limit.)
     Credits,
+}
+
+impl Balancing {
+    /// Whether switches hash what stands in a packet, so that its way depends on nothing else.
+    pub(crate) const fn hashes(self) -> bool {
+        matches!(self, Self::Ecmp | Self::Entropy)
+    }
 }

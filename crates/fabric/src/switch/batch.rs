@@ -10,6 +10,7 @@ use crate::ctx::Ctx;
 use crate::packet::Packet;
 use crate::record::DropReason;
 use crate::switch::chassis::Chassis;
+use crate::switch::forwarding::Forwarding;
 use crate::world::World;
 
 /// Memory for one window of one switch.
@@ -50,7 +51,11 @@ impl Chassis {
         if of_link || !self.memory.stays_calm(arriving) {
             return false;
         }
-        self.deal(arrivals, window, batch);
+        if self.forwarding.goes_by_entropy() {
+            self.deal(arrivals, window, batch, Forwarding::port_with_entropy);
+        } else {
+            self.deal(arrivals, window, batch, Forwarding::port);
+        }
         for (out, keys) in (0..).zip(&mut batch.keys[..usize::from(self.ports.count())]) {
             if !keys.is_empty() || self.ports.egress(out).waiting() != 0 {
                 keys.sort_unstable();
@@ -63,13 +68,24 @@ impl Chassis {
     }
 
     /// Routes the arrivals and groups their keys by egress port.
-    fn deal(&mut self, arrivals: &[Packet], window: Window, batch: &mut Batch) {
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "a loop for each way to forward, which is asked for every packet"
+    )]
+    fn deal(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        batch: &mut Batch,
+        port: impl Fn(&Forwarding, &Packet) -> u16,
+    ) {
         if batch.keys.len() < usize::from(self.ports.count()) {
             batch.keys.resize_with(usize::from(self.ports.count()), Vec::new);
         }
         self.ports.note_all(arrivals);
         for (i, packet) in (0..).zip(arrivals) {
-            let out = self.forwarding.port(packet);
+            let out = port(&self.forwarding, packet);
             let order = u64::from(Key::new(0, Class::Arrival, self.ports.rank(packet.port)).order);
             let key = (packet.time - window.start) << (INDEX + ORDER) | order << INDEX | i;
             batch.keys[usize::from(out)].push(key);

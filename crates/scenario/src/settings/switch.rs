@@ -111,6 +111,9 @@ pub enum LoadBalancing {
     Flowlet,
     /// The one with the shortest queue in bytes, of those that are not paused if there are any (DRILL, SIGCOMM 2017).
     Adaptive,
+    /// That of the hash of its flow and of the entropy that its sender gave the packet, as with ECMP on the source port or the entropy
+    /// field of Ultra Ethernet. For ACKs, too. Queue pairs and PUTs have no entropies and go by ecmp.
+    Entropy,
 }
 
 /// How the hash of a flow is computed, by which ecmp chooses among equally short ways.

@@ -5,7 +5,7 @@ use backwater_topology::{Network, Routes};
 
 use super::Context;
 use crate::document::{Node, at};
-use crate::settings::{LoadBalancing, Routing, Settings, UgalQueue};
+use crate::settings::{LoadBalancing, Routing, Settings, Traffic, Transport, UgalQueue};
 
 /// Whether these routes leave switches a choice among ways of a flow.
 pub(super) const fn leaves_choice(routing: Routing) -> bool {
@@ -31,7 +31,14 @@ pub(super) fn balancing(context: &mut Context<'_>, fabric: Option<(&Network, &Ro
         LoadBalancing::Spray => Balancing::Spray,
         LoadBalancing::Flowlet => Balancing::Flowlet { gap: switch.flowlet_gap.0 },
         LoadBalancing::Adaptive => Balancing::Adaptive,
+        LoadBalancing::Entropy => Balancing::Entropy,
     };
+    if balancing == Balancing::Entropy && !gives_entropies(context.settings) {
+        let caveat = "switch.load-balancing = \"entropy\": no traffic gives its packets entropies, and that of queue pairs and PUTs goes \
+                      by ecmp";
+        context.caveat(Code::NoEffect, "switch.load-balancing", caveat);
+        return balancing;
+    }
     let profile = context.scenario.of_profile(&at!["switch", "load-balancing"]);
     if let Some((network, routes)) = fabric
         && !profile
@@ -57,6 +64,12 @@ fn around(settings: &Settings) -> Option<Around> {
         Routing::UgalG => of_ugal(Some(ugal.every.0)),
         Routing::Ecmp | Routing::DModK | Routing::DimensionOrder | Routing::Minimal | Routing::Table => None,
     }
+}
+
+/// Whether any traffic has a transport that knows entropies and trimmed packets.
+pub(super) fn gives_entropies(settings: &Settings) -> bool {
+    let known = |entry: &Traffic| matches!(entry.transport, None | Some(Transport::Roce | Transport::Put));
+    !settings.traffic.iter().all(known)
 }
 
 /// Whether some switch has several ways to some host.

@@ -9,9 +9,9 @@ use super::idle::is;
 use super::{is_put, keyed, overflow, reliability};
 use crate::document::{Step, at};
 use crate::settings::{
-    Arbiter, CcSettings, DetectorKind, Fault, FlowControl, Form, LoadBalancing, MarkAt, MarkBasis, NicPort,
-    OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind, ThrottleKind,
-    Traffic, UgalQueue, Workload,
+    Arbiter, CcSettings, DetectorKind, EcmpHash, Fault, FlowControl, Form, LoadBalancing, MarkAt, MarkBasis,
+    NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
+    ThrottleKind, Traffic, UgalQueue, Workload,
 };
 
 /// Two choices of a scenario.
@@ -321,6 +321,30 @@ const CLASHES: &[Clash] = &[
         help: "write topology.routing = \"ecmp\" (in a dragonfly \"minimal\"), or switch.load-balancing = \"ecmp\"",
     },
     Clash {
+        at: &["switch", "load-balancing"],
+        both: |it| by_entropy(it) && (is_combined(it) || keyed::is_on(it)),
+        message: |it| {
+            let kind = is("switch.isolation.kind", it.switch.isolation.kind);
+            let here = if keyed::is_on(it) { kind } else { is("switch.queueing", it.switch.queueing) };
+            format!("{} gives a flow several ways, and {here} knows one", balancing(it))
+        },
+        label: "needs other queues",
+        help: "write switch.load-balancing = \"ecmp\"; or switch.queueing = \"output\" and switch.isolation.kind = \"none\"",
+    },
+    Clash {
+        at: &["switch", "ecmp-hash"],
+        both: |it| by_entropy(it) && it.switch.ecmp_hash != EcmpHash::Salted,
+        message: |it| {
+            let here = is("switch.ecmp-hash", it.switch.ecmp_hash);
+            format!(
+                "{here} is a hash of a flow's addresses and ports, and {} mixes in an entropy",
+                balancing(it)
+            )
+        },
+        label: "not with entropies",
+        help: "write switch.ecmp-hash = \"salted\", or switch.load-balancing = \"ecmp\"",
+    },
+    Clash {
         at: &["switch", "queueing"],
         both: |it| spreads(it) && is_combined(it),
         message: |it| {
@@ -480,9 +504,16 @@ fn sprays(settings: &Settings) -> bool {
     settings.host.nic.port == NicPort::Spray
 }
 
-/// Whether packets of one flow take different ways.
+/// Whether packets take a way by the entropy that their sender gave them: those of queue pairs and PUTs have none, and stay in order.
+fn by_entropy(settings: &Settings) -> bool {
+    settings.switch.load_balancing == LoadBalancing::Entropy
+}
+
+/// Whether packets of one flow of queue pairs or PUTs take different ways.
 fn spreads(settings: &Settings) -> bool {
-    balances(settings) || settings.topology.routes_by().is_around() || sprays(settings)
+    balances(settings) && !by_entropy(settings)
+        || settings.topology.routes_by().is_around()
+        || sprays(settings)
 }
 
 /// Why they do.
@@ -490,7 +521,7 @@ fn spreading(settings: &Settings) -> String {
     let routing = settings.topology.routes_by();
     if routing.is_around() {
         is("topology.routing", routing)
-    } else if balances(settings) {
+    } else if balances(settings) && !by_entropy(settings) {
         balancing(settings)
     } else {
         is("host.nic.port", settings.host.nic.port)

@@ -7,6 +7,7 @@ use backwater_topology::{Network, Routes, flow_hash};
 use backwater_traffic::Flow;
 use backwater_traffic::program::{Programs, Rank};
 
+use crate::packet::{ENTROPY_BITS, Packet};
 use crate::spec::{PortRule, Spec};
 
 /// What switches take for the hash of a flow, or make it of: of its data, and of what goes back.
@@ -135,6 +136,18 @@ pub(crate) fn links(
 #[inline]
 pub(crate) fn salted(ways: usize, key: u32, back: bool, salt: u32) -> usize {
     ((u64::from(flow_hash(key, back, salt)) * ways as u64) >> 32) as usize
+}
+
+/// Purpose of the hash of a flow and an entropy; entity: flow << 32 | goes back << 10 | entropy.
+const ENTROPY: u64 = 0x0e27;
+
+/// That of a frame of UEC, by its flow's key and its own entropy. Any good hash gives each flow the same number of ways; what counts is that
+/// a flow and an entropy stay together.
+#[inline]
+pub(crate) fn by_entropy(ways: usize, key: u32, packet: &Packet, salt: u32) -> usize {
+    let back = u64::from(packet.goes_back()) << ENTROPY_BITS;
+    let entity = u64::from(key) << 32 | back | u64::from(packet.entropy());
+    (((mix(u64::from(salt), ENTROPY, entity) >> 32) * ways as u64) >> 32) as usize
 }
 
 /// Addresses are 10.x.y.1 by the host's number: those of its link, as hosts' links are the first in the authors' files.
@@ -294,6 +307,55 @@ fn power(matrix: &Matrix, mut exponent: u128, modulus: u64) -> Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{ENTROPY_AT, Kind, PSN_AT};
+
+    fn frame(kind: Kind, psn: u32, entropy: u32) -> Packet {
+        Packet { kind, seq: psn << PSN_AT | entropy << ENTROPY_AT, ..Packet::NONE }
+    }
+
+    #[test]
+    fn a_flow_and_an_entropy_have_one_way_whatever_the_packet() {
+        for entropy in [0, 1, 517, 1023] {
+            let first = by_entropy(64, 7, &frame(Kind::UecData, 0, entropy), 99);
+            for (kind, psn) in [(Kind::UecData, 12_345), (Kind::UecTrimmed, 3), (Kind::UecRts, 1 << 19)] {
+                assert_eq!(by_entropy(64, 7, &frame(kind, psn, entropy), 99), first);
+            }
+            let back = by_entropy(64, 7, &frame(Kind::UecAck, 0, entropy), 99);
+            for kind in [Kind::UecNack, Kind::UecPull] {
+                assert_eq!(by_entropy(64, 7, &frame(kind, 77, entropy), 99), back);
+            }
+        }
+    }
+
+    #[test]
+    fn the_ways_of_a_flow_are_as_many_as_chance_hits() {
+        // Of 64 ways n entropies hit 64 · (1 − (63/64)ⁿ) on average.
+        for (entropies, expected) in [(32, 25.33), (64, 40.64), (128, 55.47)] {
+            for kind in [Kind::UecData, Kind::UecAck] {
+                let ways = |flow: u32| {
+                    let of = |entropy| by_entropy(64, flow, &frame(kind, 0, entropy), 0x5a17);
+                    (0..entropies).map(of).collect::<BTreeSet<_>>().len() as f64
+                };
+                let mean = (0..4000).map(ways).sum::<f64>() / 4000.0;
+                // The number of different ways has a standard deviation of at most 2.5: that of the mean is 0.04.
+                assert!((mean - expected).abs() < 0.2, "{entropies} entropies: {mean}, expected {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn flows_switches_and_entropies_use_all_ways_alike() {
+        let mut hits = [0_u32; 24];
+        for (flow, salt) in (0..40).flat_map(|flow| (0..40).map(move |salt| (flow, salt))) {
+            for entropy in 0..64 {
+                hits[by_entropy(24, flow, &frame(Kind::UecData, 0, entropy), salt)] += 1;
+            }
+        }
+        // Pearson: chi square of 23 degrees of freedom is above 49.7 with a probability of one in a thousand.
+        let expected = 40.0 * 40.0 * 64.0 / 24.0;
+        let chi: f64 = hits.iter().map(|hit| (f64::from(*hit) - expected).powi(2) / expected).sum();
+        assert!(chi < 49.7, "{chi}");
+    }
 
     #[test]
     fn the_first_numbers_of_streams_are_those_of_the_authors_ns_3() {

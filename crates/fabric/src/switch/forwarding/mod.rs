@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::spec::Balancing;
 use crate::switch::forwarding::around::Detours;
 use crate::switch::forwarding::detour::Ways;
-use crate::switch::forwarding::ecmp::{PathHash, salted};
+use crate::switch::forwarding::ecmp::{PathHash, by_entropy, salted};
 use crate::switch::forwarding::spread::Spread;
 
 /// The ports of the groups of equally short ways.
@@ -56,6 +56,8 @@ struct All {
 enum Choice {
     /// By a flow's number.
     Number,
+    /// By that and the entropy of a frame.
+    Entropy,
     Spread(Spread),
     /// Through third groups of a dragonfly.
     Around(Detours),
@@ -72,6 +74,7 @@ impl Forwarding {
     ) -> Self {
         let choice = match (balancing, routes.around()) {
             (Balancing::Around(rule), Some(groups)) => Choice::Around(Detours::new(rule, *groups, node)),
+            (Balancing::Entropy, _) => Choice::Entropy,
             (Balancing::Ecmp | Balancing::Around(_), _) if hashes.is_empty() => Choice::Number,
             _ => Choice::Spread(Spread::new(balancing, salt, path_keys.clone(), hashes)),
         };
@@ -109,7 +112,7 @@ impl Forwarding {
         let others = (!Arc::ptr_eq(groups, routes.groups())).then_some(&**groups);
         (ways, others, aside).serialize(out)?;
         match choice {
-            Choice::Number => Ok(()),
+            Choice::Number | Choice::Entropy => Ok(()),
             Choice::Spread(spread) => spread.save(out),
             Choice::Around(detours) => detours.save(out),
         }
@@ -124,7 +127,7 @@ impl Forwarding {
             all.groups = groups.into();
         }
         match &mut all.choice {
-            Choice::Number => {}
+            Choice::Number | Choice::Entropy => {}
             Choice::Spread(spread) => spread.load(from)?,
             Choice::Around(detours) => detours.load(from)?,
         }
@@ -187,13 +190,33 @@ impl Forwarding {
             let group = &self.all.groups[cell.group()];
             match &self.all.choice {
                 Choice::Spread(spread) => spread.port_by_hash(group, packet),
-                Choice::Number | Choice::Around(_) => self.by_flow(group, packet),
+                Choice::Number | Choice::Entropy | Choice::Around(_) => self.by_flow(group, packet),
             }
         })
     }
 
+    /// The same of one that goes by entropies, too.
+    #[inline]
+    pub(crate) fn port_with_entropy(&self, packet: &Packet) -> u16 {
+        let cell = self.cell(packet.dst);
+        match (cell.port(), self.all.groups.get(cell.group())) {
+            (Some(port), _) => port,
+            (None, Some(group)) => self.by_flow(group, packet),
+            (None, None) => self.port_beyond(packet),
+        }
+    }
+
+    /// Whether it goes by entropies, too.
+    #[inline]
+    pub(crate) const fn goes_by_entropy(&self) -> bool {
+        matches!(self.all.choice, Choice::Entropy)
+    }
+
     fn by_flow(&self, group: &[u16], packet: &Packet) -> u16 {
         let key = self.path_keys.get(packet.flow as usize).copied().unwrap_or(packet.flow);
+        if packet.has_entropy() && self.goes_by_entropy() {
+            return group[by_entropy(group.len(), key, packet, self.salt)];
+        }
         group[salted(group.len(), key, !packet.is_data(), self.salt)]
     }
 

@@ -74,7 +74,7 @@ impl Spread {
         let draw = mix(u64::from(self.salt), SPREAD, entity) >> 32;
         let first = ((draw * group.len() as u64) >> 32) as usize;
         match self.balancing {
-            Balancing::Ecmp | Balancing::Spray | Balancing::Around(_) => group[first],
+            Balancing::Ecmp | Balancing::Entropy | Balancing::Spray | Balancing::Around(_) => group[first],
             Balancing::Flowlet { gap } => {
                 let (latest, out) = self.flowlets.entry(key).or_insert((packet.time, group[first]));
                 if packet.time - *latest > gap.as_ps() {

@@ -313,6 +313,13 @@ fn a_bad_data_file_is_named_with_its_line() {
         folder.write("topology.txt", bytes);
         says(&scenario(hpcc, list), &["topology.txt", wanted]);
     }
+    // A file of SimAI: one server, whose NVSwitch is node 2, at a leaf.
+    let links = "0 2 1Tbps 25ns 0\n1 2 1Tbps 25ns 0\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n";
+    folder.write("topology.txt", format!("4 2 1 1 4 H100\n2 3\n{links}").as_bytes());
+    says(
+        &scenario(&format!("{hpcc}\nscale-up = [\"n2\"]"), list),
+        &["names its NVSwitches itself", "remove topology.scale-up"],
+    );
 }
 
 #[test]

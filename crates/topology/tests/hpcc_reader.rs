@@ -175,3 +175,43 @@ proptest! {
         }
     }
 }
+
+/// Two servers of two GPUs under two leaves and a spine, as SimAI's generator writes it: NVSwitches first, all ids in one line.
+const SIMAI: &str = "9 2 2 3 10 H100\n4 5 6 7 8 \n\
+    0 4 2880Gbps 0.000025ms 0\n0 6 400Gbps 0.0005ms 0\n1 4 2880Gbps 0.000025ms 0\n1 7 400Gbps 0.0005ms 0\n\
+    2 5 2880Gbps 0.000025ms 0\n2 6 400Gbps 0.0005ms 0\n3 5 2880Gbps 0.000025ms 0\n3 7 400Gbps 0.0005ms 0\n\
+    6 8 400Gbps 0.0005ms 0\n7 8 400Gbps 0.0005ms 0\n";
+
+#[test]
+fn the_nvswitches_of_simai_are_scale_up_switches() {
+    let net = hpcc(SIMAI).unwrap();
+    assert_eq!(net.hosts(), [0, 1, 2, 3]);
+    let within: Vec<u32> = (0..9).filter(|node| net.is_scale_up(*node)).collect();
+    assert_eq!(within, [4, 5]);
+    assert_eq!(net.server_of(3), Some(5));
+    assert_eq!((net.ports(0)[0].rate, net.ports(0)[0].delay), (Rate::from_gbps(2880), Span::from_ns(25)));
+    // A later version writes the number of GPUs of a node once more.
+    assert_eq!(hpcc(&SIMAI.replace("H100", "H100 2")).unwrap(), net);
+}
+
+#[test]
+fn servers_that_nothing_joins_are_stars() {
+    let net = hpcc("3 2 1 0 2 H100\n2\n0 2 2880Gbps 25ns 0\n1 2 2880Gbps 25ns 0\n").unwrap();
+    assert!(!net.is_scale_up(2));
+    assert_eq!(net.server_of(0), None);
+}
+
+#[test]
+fn a_wrong_header_of_simai_says_what_is_wrong() {
+    let said = |header: &str| message(&SIMAI.replacen("9 2 2 3 10 H100", header, 1));
+    assert_eq!(
+        said("9 8 2 3 10 H100"),
+        "line 1: the header announces servers of 8 GPUs, but the NVSwitch 4 joins 2; correct one of them"
+    );
+    assert_eq!(said("9 2 10 3 10 H100"), "line 1: the number of NVSwitches is 10; expected at most 9");
+    assert_eq!(said("9 2 2 8 10 H100"), "line 1: the number of switches is 8; expected at most 7");
+    assert!(said("9 2 2 3 10 H100 2 2").contains("found 8 fields"), "{}", said("9 2 2 3 10 H100 2 2"));
+    assert!(said("9 2 x 3 10 H100").contains("NVSwitches \"x\" is not a whole number"));
+    // Of the five switches the last two were the NVSwitches: they forward between switches.
+    assert!(said("9 2 5 0 10 H100").starts_with("line 1: "), "{}", said("9 2 5 0 10 H100"));
+}

@@ -431,13 +431,13 @@ pub enum Shape {
         #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
         delay: Quantity<Span>,
     },
-    /// A `topology.txt` of the HPCC/ns-3 RoCE simulators; its node i gets the name `n<i>`.
+    /// A `topology.txt` of the HPCC/ns-3 RoCE simulators, or of SimAI with its NVSwitches; its node i gets the name `n<i>`.
     Hpcc {
         /// Path, relative to the folder of the scenario file.
         #[schemars(length(min = 1))]
         file: String,
         /// Names of the switches within servers, such as `NVSwitch`: what each joins are the hosts of a server, which reach each other by it alone.
-        /// They are linked to hosts only, and each host to at most one of them.
+        /// They are linked to hosts only, and each host to at most one of them. A file of SimAI names them itself.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         scale_up: Vec<String>,
     },

@@ -80,7 +80,16 @@ fn graph(context: &mut Context<'_>) -> Option<Network> {
         Shape::Mesh { sizes, hosts_per_switch, rate, switch_rate, delay } => {
             generate::grid(sizes, false, *hosts_per_switch, [rate.0, switch_rate.unwrap_or(*rate).0], delay.0)
         }
-        Shape::Hpcc { file, scale_up } => hpcc(context, file)?.with_scale_up(scale_up),
+        Shape::Hpcc { file, scale_up } => {
+            let network = hpcc(context, file)?;
+            if !scale_up.is_empty() && network.hosts().iter().any(|host| network.server_of(*host).is_some()) {
+                let message = format!("{file:?} is a file of SimAI, which names its NVSwitches itself");
+                let help = "remove topology.scale-up";
+                context.report(&at!["topology", "scale-up"], message, "named twice", help);
+                return None;
+            }
+            network.with_scale_up(scale_up)
+        }
         Shape::Edges { hosts, switches, scale_up, parallel_links, links } => {
             let edge = |link: &Edge| generate::Edge {
                 a: link.a.clone(),
@@ -135,8 +144,8 @@ fn hpcc(context: &mut Context<'_>, file: &str) -> Option<Network> {
     match read::hpcc_bytes(&bytes) {
         Ok(network) => Some(network),
         Err(error) => {
-            let help =
-                "the format is: `nodes switches links`, the switch ids, then `a b rate delay 0` per link";
+            let help = "the format is: `nodes switches links`, the switch ids, then `a b rate delay 0` per link; SimAI's first line is \
+                 `nodes gpus-per-server nvswitches switches links gpu`";
             context.report(&path, format!("{file:?}, {error}"), "this file", help);
             None
         }

@@ -5,6 +5,12 @@
 //! 16 17 18 …                        ids of the switches; all other ids are hosts
 //! 0 16 100Gbps 1000ns 0.000000      one link per line: a, b, rate, one-way delay, loss rate
 //! ```
+//! SimAI (Wang et al., NSDI 2025) has another first line, and the switches within servers before all others:
+//!
+//! ```text
+//! 76 8 4 8 288 H100                 nodes, GPUs of a server, NVSwitches, other switches, links, kind of GPU
+//! 64 65 66 67 68 …                  ids of the NVSwitches, then those of the other switches
+//! ```
 //! White space separates; blank lines are skipped. That simulator reads no more lines than the header announces and
 //! ignores the rest. Its own files have a description of the format there, which is ignored here, too; a link too many is an
 //! error, since it is a mistake more often than a wish.
@@ -35,8 +41,11 @@ pub enum ReadErrorKind {
     /// The file has no header.
     #[error("the file is empty; expected a line with the numbers of nodes, switches and links")]
     Empty,
-    /// The first line does not have three fields.
-    #[error("expected 3 numbers (nodes, switches, links), found {fields} fields")]
+    /// The first line has as many fields as no header.
+    #[error(
+        "expected 3 numbers (nodes, switches, links), found {fields} fields; SimAI's first line has 6: \
+         nodes, GPUs of a server, NVSwitches, other switches, links, kind of GPU"
+    )]
     Header {
         /// Number of fields found.
         fields: usize,
@@ -58,6 +67,18 @@ pub enum ReadErrorKind {
         value: u32,
         /// The largest that makes sense.
         most: usize,
+    },
+    /// A server of more or fewer hosts than announced.
+    #[error(
+        "the header announces servers of {announced} GPUs, but the NVSwitch {id} joins {found}; correct one of them"
+    )]
+    Server {
+        /// Number in the header.
+        announced: u32,
+        /// The switch.
+        id: u32,
+        /// Hosts at it.
+        found: usize,
     },
     /// Fewer or more switch ids than announced.
     #[error(
@@ -135,14 +156,15 @@ pub enum ReadErrorKind {
 }
 
 /// Reads the text of a `topology.txt`. Several links may join two nodes. Node i gets the name `n<i>`; host indices follow the ids; port numbers are one
-/// less than that simulator's, whose port 0 is the loopback device.
+/// less than that simulator's, whose port 0 is the loopback device. SimAI's NVSwitches are [scale-up switches](Network::is_scale_up); where nothing
+/// but them joins the hosts, they are switches like others.
 ///
 /// # Errors
 /// See [`ReadErrorKind`]. No input makes it panic; memory use is bounded by the text's length and [`MAX_NODES`].
 pub fn hpcc(text: &str) -> Result<Network, ReadError> {
     let mut rest = Rest::new(text);
     let header = header(&mut rest)?;
-    let switches = switch_ids(&mut rest, &header)?;
+    let (switches, within) = switch_ids(&mut rest, &header)?;
     let mut links = Vec::new();
     let mut line_of_link = Vec::new();
     while let Some((line, fields)) = rest.next() {
@@ -164,10 +186,21 @@ pub fn hpcc(text: &str) -> Result<Network, ReadError> {
         role: if switches.contains(&id) { Role::Switch } else { Role::Host },
     };
     let known = Known { parallel: true, ..Known::default() };
-    Network::checked((0..header.nodes).map(node).collect(), links, Vec::new(), known).map_err(|error| {
+    let refused = |error: TopologyError| {
         let line = error.link().and_then(|link| line_of_link.get(link)).copied();
         at(line.unwrap_or(header.line), error.into())
-    })
+    };
+    let network =
+        Network::checked((0..header.nodes).map(node).collect(), links, Vec::new(), known).map_err(refused)?;
+    for &id in &within {
+        let hosts: BTreeSet<u32> = network.ports(id).iter().map(|port| port.peer).collect();
+        let (announced, found) = (header.gpus, hosts.len());
+        if found != announced as usize {
+            return Err(at(header.line, ReadErrorKind::Server { announced, id, found }));
+        }
+    }
+    let names: Vec<_> = within.iter().filter(|_| header.others > 0).map(|id| format!("n{id}")).collect();
+    network.with_scale_up(&names).map_err(refused)
 }
 
 /// [`hpcc`] for the bytes of a file, which may not be text.
@@ -185,8 +218,19 @@ pub fn hpcc_bytes(bytes: &[u8]) -> Result<Network, ReadError> {
 struct Header {
     line: usize,
     nodes: u32,
-    switches: u32,
+    /// Of a server that an NVSwitch joins; SimAI's alone.
+    gpus: u32,
+    /// Switches within servers; SimAI's alone.
+    within: u32,
+    /// All other switches.
+    others: u32,
     links: u32,
+}
+
+impl Header {
+    const fn switches(&self) -> u32 {
+        self.within + self.others
+    }
 }
 
 /// The lines that are not blank, split into fields.
@@ -231,29 +275,42 @@ fn header(rest: &mut Rest) -> Result<Header, ReadError> {
         return Err(at(1, ReadErrorKind::Empty));
     };
     let parse = || {
-        let &[nodes, switches, links] = fields.as_slice() else {
-            return Err(ReadErrorKind::Header { fields: fields.len() });
+        let (nodes, gpus, within, others, links) = match *fields.as_slice() {
+            [nodes, switches, links] => (nodes, "0", "0", switches, links),
+            [nodes, gpus, within, others, links] | [nodes, gpus, within, others, links, _, ..]
+                if fields.len() <= 7 =>
+            {
+                (nodes, gpus, within, others, links)
+            }
+            _ => return Err(ReadErrorKind::Header { fields: fields.len() }),
         };
         let nodes = number("the number of nodes", nodes)?;
-        let switches = number("the number of switches", switches)?;
+        let gpus = number("the number of GPUs of a server", gpus)?;
+        let within = number("the number of NVSwitches", within)?;
+        let others = number("the number of switches", others)?;
         let links = number("the number of links", links)?;
         if nodes as usize > MAX_NODES {
             let (what, most) = ("the number of nodes", MAX_NODES);
             return Err(ReadErrorKind::Count { what, value: nodes, most });
         }
-        if switches > nodes {
-            let (what, most) = ("the number of switches", nodes as usize);
-            return Err(ReadErrorKind::Count { what, value: switches, most });
+        for (what, value, most) in [
+            ("the number of NVSwitches", within, nodes),
+            ("the number of switches", others, nodes - within.min(nodes)),
+        ] {
+            if value > most {
+                return Err(ReadErrorKind::Count { what, value, most: most as usize });
+            }
         }
-        Ok(Header { line, nodes, switches, links })
+        Ok(Header { line, nodes, gpus, within, others, links })
     };
     parse().map_err(|kind| at(line, kind))
 }
 
-/// The ids may be spread over several lines, as that simulator allows; the last one ends its line.
-fn switch_ids(rest: &mut Rest, header: &Header) -> Result<BTreeSet<u32>, ReadError> {
-    let announced = header.switches;
+/// All switches, and those within servers. The ids may be spread over several lines, as that simulator allows; the last one ends its line.
+fn switch_ids(rest: &mut Rest, header: &Header) -> Result<(BTreeSet<u32>, Vec<u32>), ReadError> {
+    let announced = header.switches();
     let mut ids = BTreeSet::new();
+    let mut within = Vec::new();
     while ids.len() < announced as usize {
         let short = ReadErrorKind::Switches { announced, found: ids.len() };
         let Some((line, fields)) = rest.next() else {
@@ -272,12 +329,15 @@ fn switch_ids(rest: &mut Rest, header: &Header) -> Result<BTreeSet<u32>, ReadErr
             if !ids.insert(id) {
                 return Err(at(line, ReadErrorKind::DuplicateSwitch { id }));
             }
+            if within.len() < header.within as usize {
+                within.push(id);
+            }
         }
         if ids.len() > announced as usize {
             return Err(at(line, ReadErrorKind::Switches { announced, found: ids.len() }));
         }
     }
-    Ok(ids)
+    Ok((ids, within))
 }
 
 /// Whether a line after the last link looks like one more: text does not begin with two numbers.

@@ -543,6 +543,7 @@ fn append(sink: &mut Scribe, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.samples)?;
     sink.append(&records.rates)?;
     sink.append(&records.holds)?;
+    sink.append(&records.closures)?;
     sink.append(&records.crowds)?;
     sink.append(&records.waits)?;
     sink.append(&records.delivered)?;

@@ -84,6 +84,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         (TableId::Pauses, *pauses),
         (TableId::States, *states),
         (TableId::Holds, blame),
+        (TableId::Closures, blame && spec.switch.queueing.holds()),
         (TableId::Crowds, blame),
         (TableId::Waits, blame),
         (TableId::Injected, packets),

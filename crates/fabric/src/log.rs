@@ -1,8 +1,8 @@
 //! Records that a node has stored and nobody has taken yet.
 use crate::record::{
-    ArrivedRecord, CrowdRecord, DeliveredRecord, DependencyRecord, DropReason, DropRecord, EndpointRecord,
-    FaultRecord, FrameRecord, HoldRecord, InjectedRecord, IsolationRecord, JobRecord, MarkRecord,
-    PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord, ThrottleRecord,
+    ArrivedRecord, ClosureRecord, CrowdRecord, DeliveredRecord, DependencyRecord, DropReason, DropRecord,
+    EndpointRecord, FaultRecord, FrameRecord, HoldRecord, InjectedRecord, IsolationRecord, JobRecord,
+    MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord, ThrottleRecord,
     ThrottleStateRecord, TimingRecord, WaitRecord,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -22,6 +22,8 @@ pub struct Records {
     pub rates: Vec<RateRecord>,
     /// Upstream ports held back, with what they are held back by.
     pub holds: Vec<HoldRecord>,
+    /// Gates of less than a priority closed and opened.
+    pub closures: Vec<ClosureRecord>,
     /// Flows at ports with long queues.
     pub crowds: Vec<CrowdRecord>,
     /// Waits of followed packets.
@@ -67,6 +69,7 @@ impl Records {
         self.samples.append(&mut other.samples);
         self.rates.append(&mut other.rates);
         self.holds.append(&mut other.holds);
+        self.closures.append(&mut other.closures);
         self.crowds.append(&mut other.crowds);
         self.waits.append(&mut other.waits);
         self.delivered.append(&mut other.delivered);
@@ -95,6 +98,7 @@ impl Records {
         self.samples.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.rates.sort_by_key(|r| (r.time, r.flow));
         self.holds.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
+        self.closures.sort_by_key(|r| (r.time, r.node, r.port, r.priority));
         self.crowds.sort_by_key(|r| (r.end, r.node, r.port, r.priority));
         self.waits.sort_by_key(|r| (r.end, r.node, r.port));
         self.delivered.sort_by_key(|r| (r.time, r.node, r.group));
@@ -126,6 +130,7 @@ impl Records {
         self.samples.clear();
         self.rates.clear();
         self.holds.clear();
+        self.closures.clear();
         self.crowds.clear();
         self.waits.clear();
         self.delivered.clear();

@@ -2,6 +2,7 @@
 use backwater_units::{Bytes, Rate, Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
+mod closure;
 mod delivery;
 mod dependency;
 mod drops;
@@ -13,6 +14,7 @@ mod put;
 mod rank;
 mod throttle;
 
+pub use closure::{ClosureRecord, GateChange, KeyedBy};
 pub use delivery::{ArrivedRecord, DeliveredRecord, InjectedRecord};
 pub use dependency::{Dependency, DependencyRecord};
 pub use drops::{DropCount, DropReason, DropRecord};
@@ -94,11 +96,15 @@ pub struct HoldRecord {
     pub held_port: u16,
     /// The priority that is paused.
     pub priority: u8,
+    /// What of it is held, if not all: as [`ClosureRecord::key`].
+    pub held_key: Option<u32>,
     /// The egress port at this switch that holds packets which came in by `port`. With combined queueing, the one that the
     /// first packet of an ingress queue of `port` waits for.
     pub blocker: u16,
     /// The priority of that queue: another one than `priority` only where a threshold of the whole port pauses all.
     pub blocker_priority: u8,
+    /// The queue of that priority, if it has several.
+    pub blocker_key: Option<u32>,
     /// Bytes in that queue that came in by `port`. With combined queueing, bytes in the ingress queue.
     pub bytes: Bytes,
     /// All bytes in that queue.
@@ -151,6 +157,8 @@ pub struct WaitRecord {
     pub port: u16,
     /// Priority.
     pub priority: u8,
+    /// The queue of that priority, if it has several.
+    pub key: Option<u32>,
     /// Flow index.
     pub flow: u32,
     /// Packet number within the flow, from 0.

@@ -33,6 +33,7 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#8A8A8A"
 WINE = "#882255"
+OLIVE, TEAL, INDIGO = "#999933", "#44AA99", "#332288"
 
 #: One colour per way of detecting congestion, alone or with isolation; per controller, with it and without; per policy
 #: of PUTs; the same on PFC; per strategy of PFT, whose best one stands for it.
@@ -71,6 +72,10 @@ SCHEME_COLOURS = {
     "PFC+dack": GREEN,
     "PUT+DACK": GREEN,
     "ICI+": GREEN,
+    "BFC": BLACK,
+    "dst-PFC": WINE,
+    "Floodgate": OLIVE,
+    "Pyrrha": TEAL,
     "PFT": VERMILLION,
     "FT-FI": SKY,
     "FT-RI": BLUE,

@@ -120,7 +120,11 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     held_by = _held_by(runs)
     losses = [one for one in OF_LOSSES if any(one.name in of for seeds in entries.values() for of in seeds[0].values())]
     shown = [*named("ce_marks becns"), *(pauses(lane, held_by) for lane in lanes), CATALOGUE["paused_ps"]]
-    shown += [*named("victims sent_bytes useful_percent"), *(named("switch_drops") if losses else ()), *apart]
+    if any(measures.isolation(run.meta["scenario"]) != "none" for seeds in runs.values() for run in seeds):
+        # What it costs to keep flows apart.
+        shown += named("holds_sent peak_queue_bytes")
+    shown += named("victims held_precision_percent held_recall_percent wrongly_held_ps")
+    shown += [*named("sent_bytes useful_percent"), *(named("switch_drops") if losses else ()), *apart]
     return Outcomes(
         {
             name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
@@ -187,22 +191,34 @@ def _within(run: Results, window: Window) -> dict[str, float]:
     return {str(name): float(value) for name, value in found.rows()}
 
 
-def _victims(run: Results) -> float | None:
-    """Flows that lost time behind held ports and fed no root; None where that was not recorded, or nothing holds."""
-    if not measures.holds(run.meta["scenario"]) or not all(run.has(table) for table in NEEDED):
-        return None
-    return float(Blame(run).flows.filter(pl.col("verdict") == "victim").height)
+def _blamed(run: Results) -> Values:
+    """Flows that lost time behind held ports and fed no root, where something holds; and what was held rightly.
+
+    Nothing where that was not recorded.
+    """
+    if not all(run.has(table) for table in NEEDED):
+        return {}
+    blame = Blame(run)
+    score, found = blame.held, Values()
+    if measures.holds(run.meta["scenario"]) or run.has("closures"):
+        found["victims"] = float(blame.flows.filter(pl.col("verdict") == "victim").height)
+    shares = {"held_precision_percent": score.precision, "held_recall_percent": score.recall}
+    found |= {name: None if share is None else 100 * share for name, share in shares.items()}
+    return found | {"wrongly_held_ps": score.wrong_ps}
 
 
 def _totals(run: Results, window: Window | None) -> Values:
-    ports = run.ports.select(pl.col("ce_marks", "ue_marks", "paused_ps").sum()).collect().to_dicts()[0]
+    summed, peak = pl.col("ce_marks", "ue_marks", "paused_ps", "pauses_sent").sum(), pl.col("peak_queue_bytes").max()
+    ports = run.ports.select(summed, peak).collect().to_dicts()[0]
     lanes = run.ports.group_by("priority").agg(pl.col("pauses").sum()).filter(pl.col("pauses") > 0).collect()
     found: Values = {
         "ce_marks": ports["ce_marks"],
         "becns": run.flows.select((pl.col("cnps_ce") + pl.col("cnps_ue")).sum()).collect().item(),
         "paused_ps": ports["paused_ps"] if measures.holds(run.meta["scenario"]) else None,
-        "victims": _victims(run),
-    }
+        "holds_sent": ports["pauses_sent"],
+        "peak_queue_bytes": ports["peak_queue_bytes"],
+        "victims": None,
+    } | _blamed(run)
     if measures.repeats(run.meta["scenario"]):
         found |= measures.on_the_wire(run)
         found["switch_drops"] = measures.drops(run)

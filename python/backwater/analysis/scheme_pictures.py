@@ -30,11 +30,17 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
         for name, by_scheme in found.traffic.items()
     ]
     of_puts = [panel for panel in _of_puts(found) if not _is_zero(panel)]
-    every += [_of_losses(found), _of_network(found), of_puts[:_ROW], of_puts[_ROW:]]
+    network = [panel for panel in _of_network(found) if not _is_zero(panel)]
+    # Rows of the network are no longer than the others.
+    long = max(_ROW, *(len(row) for row in every))
+    every += [_of_losses(found), *(network[at : at + long] for at in range(0, len(network), long))]
+    every += [of_puts[:_ROW], of_puts[_ROW:]]
     # A row of PUTs, or of a network without PAUSEs, may have nothing to show; that of an entry keeps its place.
     rows = [[panel for panel in row if not _is_zero(panel)] for row in every]
     rows = [row for number, row in enumerate(rows) if row or number < len(found.traffic)]
-    zeros = ", ".join(panel[0] for row in (*every, _of_puts(found)) for panel in row if _is_zero(panel))
+    zeros = ", ".join(
+        panel[0] for row in (*every, _of_network(found), _of_puts(found)) for panel in row if _is_zero(panel)
+    )
     schemes = list(found.network)
     if pictures.paper().width is not None:
         # As many panels beside each other as have room for their titles, right of the names.
@@ -76,7 +82,16 @@ _ROW = 3
 #: The unit of panels with a logarithmic axis, which begins with 1.
 _SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
 #: Units of what is counted.
-_COUNTS = ("BECNs", "PAUSEs", "waits for credits", "PAUSEs or waits for credits", "entries", "packets", "flows")
+_COUNTS = (
+    "BECNs",
+    "PAUSEs",
+    "waits for credits",
+    "PAUSEs or waits for credits",
+    "entries",
+    "packets",
+    "flows",
+    "frames",
+)
 
 
 def _logarithmic(axes: Axes) -> None:
@@ -137,7 +152,21 @@ def _of_network(found: Outcomes) -> list[_Panel]:
     names = {one.name for one in found.quantities}
     headings = {"allocations": "flows isolated (entries made)", "refusals": "entries refused"}
     panels += [(text, [of(name)], "entries", 1) for name, text in headings.items() if name in names]
-    return panels + ([("victims", [of("victims")], "flows", 1)] if "victims" in names else [])
+    panels += [panel for name, panel in _held(of).items() if name in names]
+    return panels
+
+
+def _held(of: Callable[[str], ByScheme]) -> dict[str, _Panel]:
+    """What was held back: whom, how rightly, and what it took."""
+    time, unit = _scale(of("wrongly_held_ps"), ((1e12, "s"), (1e9, "ms"), (1e6, "µs")))
+    return {
+        "victims": ("victims", [of("victims")], "flows", 1),
+        "held_precision_percent": ("of what was held: rightly", [of("held_precision_percent")], "%", 1),
+        "held_recall_percent": ("of what was to be held: held", [of("held_recall_percent")], "%", 1),
+        "wrongly_held_ps": ("held wrongly, all flows", [of("wrongly_held_ps")], unit, time),
+        "holds_sent": ("frames that hold", [of("holds_sent")], "frames", 1),
+        "peak_queue_bytes": ("longest queue", [of("peak_queue_bytes")], "KB", 1e3),
+    }
 
 
 def _of_losses(found: Outcomes) -> list[_Panel]:

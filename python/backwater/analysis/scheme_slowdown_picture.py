@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +32,7 @@ def draw(table: pl.DataFrame, file: Path, *, title: str, base: Base = "alone") -
         panels: Any = made.subplots(2 // across, across, sharex=across == 1)
         for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
             _panel(axes, bins, labels, name)
-            axes.set_title(heading)
+            axes.set_title(textwrap.fill(heading, _TITLE))
             axes.set_ylabel(_slowdown(base))
         for axes in panels[2 - across :]:
             axes.set_xlabel("flow size")
@@ -59,7 +60,7 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
                 width = ([mean - row[f"{name}_low"]], [row[f"{name}_high"] - mean])
                 place = names.index(scheme)
                 axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=markers[scheme], capsize=2)
-            axes.set_title(f"{heading}, {flows}")
+            axes.set_title(textwrap.fill(f"{heading}, {flows}", _TITLE))
             axes.set_xlabel(_slowdown(base))
             axes.set_xscale("log")
             axes.set_xlim(left=_LEAST)
@@ -69,6 +70,8 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
     return file
 
 
+#: So many letters of a title fit over a panel.
+_TITLE = 44
 #: The one bin that has every flow.
 _WHOLE = "≥ 0 B"
 #: Where a logarithmic axis of slowdowns begins: nothing is below 1.

@@ -39,7 +39,7 @@ def tables(found: Outcomes) -> list[Table]:
     parts = [
         ("Traffic", _rows(found.traffic), OF_TRAFFIC, _of_traffic(found)),
         ("What was lost and sent again", _rows(found.traffic), found.losses, _NOTES),
-        ("Network", schemes, found.quantities, _NOTES | {"paused_ps": _of_holds(*found.held_by)}),
+        ("Network", schemes, found.quantities, _of_network(found)),
         ("PUTs", schemes, got, _NOTES),
         (of_acks, schemes, rest, _NOTES | {"nacks": _ACKS}),
     ]
@@ -125,6 +125,11 @@ def _of_traffic(found: Outcomes) -> dict[str, str]:
         "ce_percent": marks,
         "ue_percent": marks,
     }
+
+
+def _of_network(found: Outcomes) -> dict[str, str]:
+    footnotes = {one.name: one.footnote for one in found.quantities if one.footnote}
+    return _NOTES | footnotes | {"paused_ps": _of_holds(*found.held_by)}
 
 
 def _of_holds(what: str, lane: str) -> str:

@@ -91,6 +91,16 @@ _PAUSES = "How often gates closed: PAUSEs that took effect, or credits that ran 
 _PAUSED = "Time for which gates were closed, summed over all ports; null without flow control."
 _SENT = "Bytes that hosts put on the wire: data, headers, what is sent again, ACKs."
 _USEFUL = "Payload that hosts took, each byte once, of the bytes that hosts put on the wire: goodput over throughput."
+_HELD_RIGHT = (
+    "held: precision: of the time that closed gates and rates kept flows back, the share of flows that go "
+    "through a root for which it was"
+)
+_HELD_ENOUGH = (
+    "held: recall: of what flows through roots had to wait, in those queues beyond K or held rightly, the share of the "
+    "latter"
+)
+_HOLDS_SENT = "holds sent: PAUSEs and other frames that hold something upstream; about as many let it go again"
+_HELD_WRONG = "held wrongly: that time of all other flows, summed over them"
 _OF_ENTRIES = (
     Measure("flows", "Flows.", None, lambda of: of.count),
     Measure("finite", "", None, lambda of: of.finite),
@@ -149,6 +159,10 @@ _OF_RUNS = (
     Measure("sim_time_ps", "When the run ended."),
     Measure("ce_marks", heading="CE marks"),
     Measure("victims", heading="victims"),
+    Measure("holds_sent", heading="holds sent", footnote=_HOLDS_SENT),
+    Measure("held_precision_percent", heading="held: precision", footnote=_HELD_RIGHT),
+    Measure("held_recall_percent", heading="held: recall", footnote=_HELD_ENOUGH),
+    Measure("wrongly_held_ps", heading="held wrongly", footnote=_HELD_WRONG),
 )
 #: Of those that `analysis` measures, the headings.
 _OTHERS: dict[str, tuple[Scope, str]] = {

@@ -2,6 +2,7 @@
 use backwater_control::isolation::KeyKind;
 
 use crate::packet::{Kind, Packet};
+use crate::record::KeyedBy;
 use crate::spec::Queueing;
 use crate::world::World;
 
@@ -32,6 +33,19 @@ impl World {
         match self.queueing {
             Queueing::DstPfc(_) => u64::from(class) << 32 | u64::from(dst),
             _ => self.flow_key(flow, dst).into(),
+        }
+    }
+
+    /// Whether nodes record the ground truth.
+    pub(crate) const fn notes_truth(&self) -> bool {
+        !self.last_packet.is_empty()
+    }
+
+    /// What a Hold frame names to a NIC, as records have it.
+    pub(crate) const fn hold_names(&self, flow: u32, dst: u32) -> (KeyedBy, u32) {
+        match self.queueing {
+            Queueing::DstPfc(_) => (KeyedBy::Destination, dst),
+            _ => (KeyedBy::Flow, flow),
         }
     }
 

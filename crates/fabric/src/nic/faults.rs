@@ -182,7 +182,7 @@ impl<N: Nics> Host<N> {
 
     /// What a PAUSE without end holds back is held back by the host itself: nothing waits there for room. Recorded where blame is.
     fn hold_by_storm<P: Post<Packet>>(&mut self, classes: u8, cx: &mut Ctx<'_, P>) {
-        if cx.world.last_packet.is_empty() {
+        if !cx.world.notes_truth() {
             return;
         }
         let nic = self.nic();
@@ -196,8 +196,10 @@ impl<N: Nics> Host<N> {
                 held_node: upstream.peer(),
                 held_port: upstream.peer_port(),
                 priority,
+                held_key: None,
                 blocker,
                 blocker_priority: priority,
+                blocker_key: None,
                 bytes: Bytes::ZERO,
                 queue: Bytes::ZERO,
                 closed: true,

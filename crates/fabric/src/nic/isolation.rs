@@ -6,6 +6,7 @@
 //! which it came: a hot spot behind it need not be on the way from another.
 use backwater_control::isolation::{Key, KeyKind, Origin};
 use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
@@ -15,7 +16,7 @@ use crate::nic::host::Host;
 use crate::nic::nics::{Nics, queue_among};
 use crate::observe::isolation_stats::Noted;
 use crate::packet::Packet;
-use crate::record::IsolationEvent;
+use crate::record::{ClosureRecord, GateChange, IsolationEvent};
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::cioq::isolation::entries::{behind, ends_of, parts_of};
 use crate::transport::roce::queue_pair::Sender;
@@ -139,6 +140,9 @@ impl<N: Nics> Host<N> {
     pub(crate) fn on_hold<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let ((holds, class, _), apart) = (frame.held(), cx.world.held_class());
         let held = (cx.world.hold_key(frame.flow, frame.dst, class), self.nic());
+        if cx.world.notes_truth() {
+            self.note_held((frame.flow, frame.dst, class), holds, cx);
+        }
         if holds {
             self.notified.keep(held, 0, u64::MAX);
             self.regroup((class, apart), cx.now, cx.world);
@@ -147,6 +151,32 @@ impl<N: Nics> Host<N> {
             self.regroup((apart, class), cx.now, cx.world);
         }
         self.send_next(cx);
+    }
+
+    /// What a Hold frame names is held, or let go.
+    fn note_held<P: Post<Packet>>(
+        &mut self,
+        (flow, dst, class): (u32, u32, u8),
+        holds: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let known = (cx.world.hold_key(flow, dst, class), self.nic());
+        if holds == self.notified.entries.iter().any(|entry| (entry.key, entry.port) == known) {
+            return;
+        }
+        let (scope, key) = cx.world.hold_names(flow, dst);
+        let record = ClosureRecord {
+            time: Time::from_ps(cx.now),
+            node: self.ports.node(),
+            port: self.nic(),
+            priority: cx.world.classes.priority(class),
+            scope,
+            key,
+            change: if holds { GateChange::Closed } else { GateChange::Opened },
+            bytes: Bytes::ZERO,
+        };
+        self.ports.records_mut().closures.push(record);
+        cx.post.recorded(1);
     }
 
     /// Forgets what no CIM has notified it of again in time.

@@ -26,6 +26,9 @@ pub(crate) struct Truth {
     above: Vec<u32>,
     /// `crowds[port * classes + class]`
     crowds: Vec<Crowd>,
+    /// Bytes of such a queue that stand behind gates of their own, or have not yet left since one opened: empty where classes have no
+    /// queues of their own. They do not crowd the port.
+    held: Vec<u32>,
 }
 
 /// The flows that leave a queue while it stays above K.
@@ -63,7 +66,19 @@ impl Truth {
         Self {
             above: above.iter().map(|above| above.get().min(u64::from(u32::MAX)) as u32).collect(),
             crowds: vec![Crowd::default(); above.len() * classes],
+            held: Vec::new(),
         }
+    }
+
+    /// So many bytes of the egress port and class of this number are held, or were and have not left.
+    pub(crate) fn set_held(&mut self, at: usize, bytes: u32) {
+        self.held.resize(self.crowds.len(), 0);
+        self.held[at] = bytes;
+    }
+
+    /// What of an egress queue does not crowd its port.
+    pub(crate) fn held(&self, at: usize) -> u32 {
+        self.held.get(at).copied().unwrap_or_default()
     }
 
     /// What left a queue before it was shown to be a root is a crowd by itself. Returns how many records that made.

@@ -37,7 +37,7 @@ impl Chassis {
             node: self.ports.node(),
             port: out,
             priority: cx.world.classes.priority(packet.class),
-            queue: u64::from(self.ports.queue(at).bytes()),
+            queue: u64::from(self.ports.queue(at).bytes() - truth.held(at)),
             threshold: u64::from(truth.threshold(out)),
         };
         let made = truth.crowd(at).leaves(packet, code, left, cx.now, &mut self.ports.records_mut().crowds);
@@ -54,7 +54,7 @@ impl Chassis {
             node: self.ports.node(),
             port,
             priority: world.classes.priority(class),
-            queue: u64::from(self.ports.queue(at).bytes()),
+            queue: u64::from(self.ports.queue(at).bytes().saturating_sub(truth.held(at))),
             threshold: u64::from(truth.threshold(port)),
         };
         truth.crowd(at).disperse(left, now, &mut self.ports.records_mut().crowds)
@@ -92,30 +92,50 @@ impl Chassis {
     #[inline]
     pub(crate) fn waited<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         // Apart from the rest, so that a run which records no waits pays for one comparison.
-        if !cx.world.last_packet.is_empty() {
-            self.follow(packet, out, cx);
+        if cx.world.notes_truth() {
+            self.follow(packet, (out, None), cx);
+        }
+    }
+
+    /// A packet was taken out of one of several queues of `out`.
+    pub(crate) fn waited_in<P: Post<Packet>>(
+        &mut self,
+        packet: &Packet,
+        (out, queue): (u16, u16),
+        cx: &mut Ctx<'_, P>,
+    ) {
+        if cx.world.notes_truth() {
+            self.follow(packet, (out, Some(u32::from(queue))), cx);
         }
     }
 
     #[inline(never)]
-    fn follow<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+    fn follow<P: Post<Packet>>(&mut self, packet: &Packet, from: (u16, Option<u32>), cx: &mut Ctx<'_, P>) {
         if !packet.is_data() || cx.now <= packet.time {
             return;
         }
         if let Some(last) = followed(packet, cx.world) {
-            self.note_wait(packet, out, cx.now, last, cx.world);
+            self.note_wait(packet, from, cx.now, last, cx.world);
             cx.post.recorded(1);
         }
     }
 
     #[cold]
-    fn note_wait(&mut self, packet: &Packet, port: u16, now: u64, last: bool, world: &World) {
+    fn note_wait(
+        &mut self,
+        packet: &Packet,
+        (port, key): (u16, Option<u32>),
+        now: u64,
+        last: bool,
+        world: &World,
+    ) {
         let record = WaitRecord {
             start: Time::from_ps(packet.time),
             end: Time::from_ps(now),
             node: self.ports.node(),
             port,
             priority: world.classes.priority(packet.class),
+            key,
             flow: packet.flow,
             seq: world.number(packet),
             last,
@@ -246,11 +266,22 @@ impl Chassis {
     /// Records that an egress queue holds what came in by a port and class.
     pub(crate) fn push_hold<P: Post<Packet>>(
         &mut self,
-        (port, class): (u16, u8),
+        held: (u16, u8),
         holder: Holder,
         cx: &mut Ctx<'_, P>,
     ) {
-        let Holder { out, scope: Scope { class: queue, .. }, bytes } = holder;
+        self.push_hold_of(held, None, holder, cx);
+    }
+
+    /// The same of what came in there from one queue, or of one flow or destination.
+    pub(crate) fn push_hold_of<P: Post<Packet>>(
+        &mut self,
+        (port, class): (u16, u8),
+        held_key: Option<u32>,
+        holder: Holder,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let Holder { out, scope: Scope { class: queue, key }, bytes } = holder;
         let upstream = self.ports.egress(port);
         let record = HoldRecord {
             time: Time::from_ps(cx.now),
@@ -259,8 +290,10 @@ impl Chassis {
             held_node: upstream.peer(),
             held_port: upstream.peer_port(),
             priority: cx.world.classes.priority(class),
+            held_key,
             blocker: out,
             blocker_priority: cx.world.classes.priority(queue),
+            blocker_key: (key != Scope::ALL).then_some(key),
             bytes: Bytes::new(bytes),
             queue: Bytes::new(u64::from(self.ports.queue(self.ports.at(out, queue)).bytes())),
             closed: self.ports.egress(out).paused() & (1 << queue) != 0,

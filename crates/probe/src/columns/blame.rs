@@ -1,8 +1,8 @@
 //! Tables of the ground truth: who holds back whom, which flows crowd a port, where packets wait.
 use super::common::{flow, node, node_index, port, port_index, priority, time_ps};
 use crate::column::{Column, Take, column};
-use crate::columns::{Table, TableId};
-use backwater_fabric::record::{CrowdRecord, HoldRecord, WaitRecord};
+use crate::columns::{CHANGE_WORDS, SCOPE_WORDS, Table, TableId};
+use backwater_fabric::record::{ClosureRecord, CrowdRecord, HoldRecord, WaitRecord};
 use backwater_units::Time;
 
 impl Table for HoldRecord {
@@ -31,6 +31,12 @@ impl Table for HoldRecord {
         column("held_port_index", "index", "Its number at that node.", Take::U16(|r| r.held_port)),
         priority(|r| r.priority),
         column(
+            "held_key",
+            "index",
+            "What of that priority is held, as in closures: a queue, a flow or a destination. Null: all of it.",
+            Take::MaybeU64(|r| r.held_key.map(u64::from)),
+        ),
+        column(
             "blocker",
             "name",
             "An egress port of the switch whose queue holds packets that came in there, as \"node->peer\". With combined \
@@ -45,6 +51,12 @@ impl Table for HoldRecord {
             Take::U8(|r| r.blocker_priority),
         ),
         column(
+            "blocker_key",
+            "index",
+            "Number of that queue, of a switch with several for a port and priority. Null: there is one.",
+            Take::MaybeU64(|r| r.blocker_key.map(u64::from)),
+        ),
+        column(
             "from_held_bytes",
             "bytes",
             "Bytes in that queue that came in there. With combined queueing, bytes in the ingress queue.",
@@ -57,6 +69,42 @@ impl Table for HoldRecord {
             "Whether the gate of that queue was closed itself.",
             Take::Bool(|r| r.closed),
         ),
+    ];
+    fn time(&self) -> Option<Time> {
+        Some(self.time)
+    }
+}
+
+impl Table for ClosureRecord {
+    const ID: TableId = TableId::Closures;
+    const DOC: &'static str = "One row per change of a gate of less than a priority, of switches that hold queues upstream (BFC, \
+                               PFC by destination): seen at what it stops or lets go. Gates of whole priorities are in pauses.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        time_ps("When the gate closed or opened, or what stood behind it had left.", |r| r.time.as_ps()),
+        node(|r| r.node),
+        port(|r| (r.node, r.port)),
+        node_index(|r| r.node),
+        port_index(|r| r.port),
+        priority(|r| r.priority),
+        column(
+            "scope",
+            "word",
+            "What the gate is of: a queue of a switch; at a NIC a flow, or all that goes to a destination.",
+            Take::Word(SCOPE_WORDS, |r| r.scope as u8),
+        ),
+        column(
+            "key",
+            "index",
+            "Number of the queue, of the flow, or of the node of the destination.",
+            Take::U32(|r| r.key),
+        ),
+        column(
+            "change",
+            "word",
+            "closed, opened, or drained: what stood behind it when it opened has left. It closes before that, too.",
+            Take::Word(CHANGE_WORDS, |r| r.change as u8),
+        ),
+        column("queue_bytes", "bytes", "Bytes behind the gate. 0 at NICs.", Take::U64(|r| r.bytes.get())),
     ];
     fn time(&self) -> Option<Time> {
         Some(self.time)
@@ -117,6 +165,12 @@ impl Table for WaitRecord {
         node_index(|r| r.node),
         port_index(|r| r.port),
         priority(|r| r.priority),
+        column(
+            "key",
+            "index",
+            "Number of the queue that it left, of a switch with several for a port and priority. Null: there is one.",
+            Take::MaybeU64(|r| r.key.map(u64::from)),
+        ),
         flow(|r| r.flow),
         column(
             "seq",

@@ -49,6 +49,8 @@ pub enum TableId {
     Rates,
     /// Upstream ports that a switch holds back, with the queues they are held back for.
     Holds,
+    /// Changes of the gates of less than a priority.
+    Closures,
     /// Flows that leave long queues.
     Crowds,
     /// Waits of followed packets.
@@ -103,7 +105,7 @@ pub enum TableId {
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -112,6 +114,7 @@ impl TableId {
         Self::Samples,
         Self::Rates,
         Self::Holds,
+        Self::Closures,
         Self::Crowds,
         Self::Waits,
         Self::Delivered,
@@ -148,6 +151,7 @@ impl TableId {
             Self::Samples => "samples",
             Self::Rates => "rates",
             Self::Holds => "holds",
+            Self::Closures => "closures",
             Self::Crowds => "crowds",
             Self::Waits => "waits",
             Self::Delivered => "delivered",
@@ -214,6 +218,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Holds => {
                 type $Record = backwater_fabric::record::HoldRecord;
+                $body
+            }
+            $crate::columns::TableId::Closures => {
+                type $Record = backwater_fabric::record::ClosureRecord;
                 $body
             }
             $crate::columns::TableId::Crowds => {
@@ -327,5 +335,9 @@ pub trait Table: Copy + Send + BorshSerialize + BorshDeserialize + 'static {
 
 /// Words of `StateRecord::state`.
 pub const STATE_WORDS: &[&str] = &["non-congestion", "congestion", "undetermined", "judging"];
+/// Words of `ClosureRecord::change`, in the order of `GateChange`.
+pub const CHANGE_WORDS: &[&str] = &["closed", "opened", "drained"];
+/// Words of `ClosureRecord::scope`, in the order of `KeyedBy`.
+pub const SCOPE_WORDS: &[&str] = &["queue", "flow", "destination"];
 /// Words of `MarkRecord::code`.
 pub const CODE_WORDS: &[&str] = &["not-capable", "capable", "UE", "CE"];

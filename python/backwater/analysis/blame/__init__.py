@@ -12,6 +12,7 @@ detector can be scored against it. docs/ground-truth.md defines every word.
     crowds        ─▶ crowding.py    flows that feed the roots
     waits, flows  ─▶ losses.py      what each flow lost; victims
     marks         ─▶ scoring.py     precision and recall of a detector
+    closures      ─▶ held.py        precision and recall of what was held back
 """
 
 from __future__ import annotations

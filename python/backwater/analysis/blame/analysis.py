@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from backwater.analysis.blame import chain, copies, crowding, losses, overtime, scoring, tables
+from backwater.analysis.blame import chain, copies, crowding, held, losses, overtime, scoring, tables
 from backwater.analysis.blame.gates import Gates, gates
 from backwater.common.late import pl
 from backwater.errors import UsageError
@@ -125,6 +125,11 @@ class Blame:
         if self.marks is None:
             return None
         return scoring.score(self.marks, self.crowding, scoring.received(self.results))
+
+    @cached_property
+    def held(self) -> held.Held:
+        """Whether what was held back went where it was held for."""
+        return held.held(held.Truth(self.results, self.queues, self.gates, self.crowding, self.copies))
 
     @cached_property
     def port_scores(self) -> pl.DataFrame | None:

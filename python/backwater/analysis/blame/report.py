@@ -56,6 +56,9 @@ def report(blame: Blame, limit: int) -> Iterator[Table | str]:
     if blame.feeding.height:
         yield _feeding(blame.feeding, roots, limit)
     yield from _victims(blame, limit)
+    said = held_line(blame)
+    if said:
+        yield said
     if blame.brief is not None:
         yield score_line(blame.brief, threshold.text(blame.results))
         if blame.port_scores is not None and blame.port_scores.height:
@@ -315,6 +318,17 @@ def score_line(score: Score, long: str) -> str:
     return f"blame: {marks}; {roots}; {flows}{undetermined if score.ue_marks else ''}{f'; {long}' if long else ''}"
 
 
+def held_line(blame: Blame) -> str:
+    """What was held back, and how rightly, in a line; empty if nothing was and nothing was to be."""
+    found = blame.held
+    if found.precision is None and found.recall is None:
+        return ""
+    time = quantities.time(found.right_ps + found.wrong_ps)
+    recall = f"recall: {percent(found.recall)} of what flows to roots had to wait they were held"
+    unknown = f"; {quantities.time(found.unexplained_ps)} more nobody can tell of" if found.unexplained_ps else ""
+    return f"held: precision {percent(found.precision)} of {time}, summed over flows; {recall}{unknown}"
+
+
 def percent(share: float | None) -> str:
     """A share in percent; a share that is not quite all is not 100 %."""
     if share is None:
@@ -362,6 +376,7 @@ def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
         "threshold": threshold.values(blame.results),
         "flows": dict(flows.group_by("verdict").len().sort("verdict").iter_rows()),
         "score": None if blame.score is None else blame.score.values(),
+        "held": blame.held.values(),
         "unexplained_ps": blame.unexplained_ps,
         "bin_ps": bin_ps,
         **{name: frame.to_dicts() for name, frame in made.items()},

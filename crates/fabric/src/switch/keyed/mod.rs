@@ -12,6 +12,7 @@
 //!
 //! The control class has one queue, as in every switch.
 pub(crate) mod bfc;
+mod closures;
 pub(crate) mod dst_pfc;
 mod flows;
 
@@ -28,6 +29,7 @@ use crate::link::queue_pool::QueuePool;
 use crate::packet::{Kind, Packet};
 use crate::spec::PoolOrder;
 use crate::switch::chassis::{Chassis, Fabric};
+use crate::switch::keyed::closures::Draining;
 use crate::switch::truth::Holder;
 use crate::world::World;
 
@@ -123,6 +125,8 @@ pub(crate) struct Keyed<S> {
     frame: Bytes,
     links: Links,
     scheme: S,
+    /// Only for the ground truth.
+    draining: Draining,
 }
 
 impl<S: Scheme> Keyed<S> {
@@ -135,7 +139,8 @@ impl<S: Scheme> Keyed<S> {
         let links = Links::new(node, network);
         let pools = 0..network.ports(node).len() * classes;
         let pools = pools.map(|at| QueuePool::new(if at.is_multiple_of(classes) { 0 } else { queues }));
-        Self { pools: pools.collect(), order, frame, scheme: scheme(&links), links }
+        let draining = Draining::default();
+        Self { pools: pools.collect(), order, frame, scheme: scheme(&links), links, draining }
     }
 
     fn place(chassis: &Chassis, packet: &Packet, out: u16, now: u64) -> Place {
@@ -215,7 +220,11 @@ impl<S: Scheme> Keyed<S> {
         if chassis.truth.is_some() {
             let scope = Scope { class: packet.class, key: u32::from(queue) };
             let bytes = self.bytes_from(chassis, (packet.port, upstream), (out, scope), false);
-            chassis.push_hold((packet.port, packet.class), Holder { out, scope, bytes }, cx);
+            let by_host = self.links.to_host[usize::from(packet.port)];
+            let named = cx.world.hold_names(packet.flow, packet.dst).1;
+            let key = if by_host { named } else { u32::from(upstream) };
+            let holder = Holder { out, scope, bytes };
+            chassis.push_hold_of((packet.port, packet.class), Some(key), holder, cx);
         }
     }
 
@@ -283,7 +292,8 @@ impl<S: Scheme> Fabric for Keyed<S> {
         if packet.kind == Kind::Hold {
             return chassis.ports.transmit_whole(out, &packet, cx);
         }
-        chassis.waited(&packet, out, cx);
+        chassis.waited_in(&packet, (out, queue), cx);
+        self.note_left(chassis, (out, queue), &packet, cx);
         chassis.let_go(self, &packet, cx);
         let code = chassis.depart(out, &packet, cx);
         chassis.ports.transmit(out, &Packet { next: u32::from(queue), ..packet }, code, cx);
@@ -297,6 +307,7 @@ impl<S: Scheme> Fabric for Keyed<S> {
     /// A Hold frame: a queue waits, or may go on.
     fn frame<P: Post<Packet>>(&mut self, chassis: &mut Chassis, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let ((holds, class, _), queue) = (frame.held(), self.scheme.queue_of(frame));
+        self.note_change(chassis, (frame.port, class, queue), holds, cx);
         let pool = &mut self.pools[chassis.ports.at(frame.port, class)];
         if holds {
             pool.close(queue, cx.now);

@@ -1,0 +1,86 @@
+//! What the ground truth is told of queues with gates of their own: when they close and open, and when what stood there has left.
+//! Without it nothing here is done.
+use std::collections::BTreeMap;
+
+use backwater_engine::Post;
+use backwater_units::{Bytes, Time};
+
+use crate::ctx::Ctx;
+use crate::packet::Packet;
+use crate::record::{ClosureRecord, GateChange, KeyedBy};
+use crate::switch::chassis::Chassis;
+use crate::switch::keyed::{Keyed, Scheme};
+
+/// Bytes that stood in open queues when they opened, and have not left: by egress port and class, and queue.
+pub(super) type Draining = BTreeMap<(usize, u16), u32>;
+
+impl<S: Scheme> Keyed<S> {
+    /// A frame is about to close a queue, or to open it.
+    pub(super) fn note_change<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        (port, class, queue): (u16, u8, u16),
+        closes: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let at = chassis.ports.at(port, class);
+        if chassis.truth.is_none() || self.pools[at].is_closed(queue) == closes {
+            return;
+        }
+        let bytes = self.pools[at].bytes(queue);
+        if closes {
+            self.draining.remove(&(at, queue));
+        } else if bytes > 0 {
+            self.draining.insert((at, queue), bytes);
+        }
+        let change = if closes { GateChange::Closed } else { GateChange::Opened };
+        push(chassis, (port, class, queue), (change, bytes), cx);
+    }
+
+    /// A packet has left a queue, and is about to leave the switch.
+    pub(super) fn note_left<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        (port, queue): (u16, u16),
+        packet: &Packet,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let at = chassis.ports.at(port, packet.class);
+        let Some(truth) = &mut chassis.truth else { return };
+        let rest = self.draining.get_mut(&(at, queue));
+        let drained = rest.is_some_and(|rest| {
+            *rest = rest.saturating_sub(u32::from(packet.size));
+            *rest == 0
+        });
+        if drained {
+            self.draining.remove(&(at, queue));
+        }
+        let waiting: u32 = self.draining.range((at, 0)..=(at, u16::MAX)).map(|(_, bytes)| bytes).sum();
+        let closed: u32 = self.pools[at].held().map(|(queue, _)| self.pools[at].bytes(queue)).sum();
+        truth.set_held(at, waiting + closed);
+        if drained {
+            let bytes = self.pools[at].bytes(queue);
+            push(chassis, (port, packet.class, queue), (GateChange::Drained, bytes), cx);
+        }
+    }
+}
+
+fn push<P: Post<Packet>>(
+    chassis: &mut Chassis,
+    (port, class, queue): (u16, u8, u16),
+    (change, bytes): (GateChange, u32),
+    cx: &mut Ctx<'_, P>,
+) {
+    let record = ClosureRecord {
+        time: Time::from_ps(cx.now),
+        node: chassis.ports.node(),
+        port,
+        priority: cx.world.classes.priority(class),
+        scope: KeyedBy::Queue,
+        key: u32::from(queue),
+        change,
+        bytes: Bytes::new(u64::from(bytes)),
+    };
+    chassis.ports.records_mut().closures.push(record);
+    cx.post.recorded(1);
+}

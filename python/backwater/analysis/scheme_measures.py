@@ -123,7 +123,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     if any(measures.isolation(run.meta["scenario"]) != "none" for seeds in runs.values() for run in seeds):
         # What it costs to keep flows apart.
         shown += named("holds_sent peak_queue_bytes")
-    shown += named("victims held_precision_percent held_recall_percent wrongly_held_ps")
+    shown += named("victims held_precision_percent held_recall_percent wrongly_held wrongly_held_ps")
     shown += [*named("sent_bytes useful_percent"), *(named("switch_drops") if losses else ()), *apart]
     return Outcomes(
         {
@@ -200,11 +200,11 @@ def _blamed(run: Results) -> Values:
         return {}
     blame = Blame(run)
     score, found = blame.held, Values()
-    if measures.holds(run.meta["scenario"]) or run.has("closures"):
+    if measures.holds(run.meta["scenario"]):
         found["victims"] = float(blame.flows.filter(pl.col("verdict") == "victim").height)
     shares = {"held_precision_percent": score.precision, "held_recall_percent": score.recall}
     found |= {name: None if share is None else 100 * share for name, share in shares.items()}
-    return found | {"wrongly_held_ps": score.wrong_ps}
+    return found | {"wrongly_held": score.wronged, "wrongly_held_ps": score.wrong_ps}
 
 
 def _totals(run: Results, window: Window | None) -> Values:
@@ -222,7 +222,8 @@ def _totals(run: Results, window: Window | None) -> Values:
     if measures.repeats(run.meta["scenario"]):
         found |= measures.on_the_wire(run)
         found["switch_drops"] = measures.drops(run)
-    found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
+    if measures.holds(run.meta["scenario"]):
+        found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
     if measures.isolation(run.meta["scenario"]) != "none" and run.has("switches"):
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
         sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]

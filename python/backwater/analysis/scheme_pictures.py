@@ -163,6 +163,7 @@ def _held(of: Callable[[str], ByScheme]) -> dict[str, _Panel]:
         "victims": ("victims", [of("victims")], "flows", 1),
         "held_precision_percent": ("of what was held: rightly", [of("held_precision_percent")], "%", 1),
         "held_recall_percent": ("of what was to be held: held", [of("held_recall_percent")], "%", 1),
+        "wrongly_held": ("flows held wrongly", [of("wrongly_held")], "flows", 1),
         "wrongly_held_ps": ("held wrongly, all flows", [of("wrongly_held_ps")], unit, time),
         "holds_sent": ("frames that hold", [of("holds_sent")], "frames", 1),
         "peak_queue_bytes": ("longest queue", [of("peak_queue_bytes")], "KB", 1e3),

@@ -100,7 +100,7 @@ _HELD_ENOUGH = (
     "latter"
 )
 _HOLDS_SENT = "holds sent: PAUSEs and other frames that hold something upstream; about as many let it go again"
-_HELD_WRONG = "held wrongly: that time of all other flows, summed over them"
+_HELD_WRONG = "held wrongly: the other flows that were, and for how long, summed over them"
 _OF_ENTRIES = (
     Measure("flows", "Flows.", None, lambda of: of.count),
     Measure("finite", "", None, lambda of: of.finite),
@@ -162,7 +162,8 @@ _OF_RUNS = (
     Measure("holds_sent", heading="holds sent", footnote=_HOLDS_SENT),
     Measure("held_precision_percent", heading="held: precision", footnote=_HELD_RIGHT),
     Measure("held_recall_percent", heading="held: recall", footnote=_HELD_ENOUGH),
-    Measure("wrongly_held_ps", heading="held wrongly", footnote=_HELD_WRONG),
+    Measure("wrongly_held", heading="held wrongly", footnote=_HELD_WRONG),
+    Measure("wrongly_held_ps", heading="for", footnote=_HELD_WRONG),
 )
 #: Of those that `analysis` measures, the headings.
 _OTHERS: dict[str, tuple[Scope, str]] = {

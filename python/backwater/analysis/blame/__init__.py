@@ -12,7 +12,8 @@ detector can be scored against it. docs/ground-truth.md defines every word.
     crowds        ─▶ crowding.py    flows that feed the roots
     waits, flows  ─▶ losses.py      what each flow lost; victims
     marks         ─▶ scoring.py     precision and recall of a detector
-    closures      ─▶ held.py        precision and recall of what was held back
+    closures      ─▶ own_gates.py   gates of less than a priority, with the others as one set
+                     held.py        precision and recall of what was held back
 """
 
 from __future__ import annotations

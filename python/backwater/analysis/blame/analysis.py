@@ -7,6 +7,7 @@ from functools import cached_property
 
 from backwater.analysis.blame import chain, copies, crowding, held, losses, overtime, scoring, tables
 from backwater.analysis.blame.gates import Gates, gates
+from backwater.analysis.blame.own_gates import OwnGates
 from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results, measures
@@ -46,6 +47,11 @@ class Blame:
     def gates(self) -> Gates:
         """OFF intervals, held periods, holds."""
         return gates(self.results, self.queues)
+
+    @cached_property
+    def own(self) -> OwnGates:
+        """The gates that packets waited for, whatever they are of."""
+        return OwnGates(self.results, self.gates)
 
     @cached_property
     def rooted(self) -> pl.DataFrame:
@@ -107,7 +113,7 @@ class Blame:
     @cached_property
     def waits(self) -> pl.DataFrame:
         """The waits of followed packets, split."""
-        return losses.split_waits(self.results, self.gates, self.queues, self.copies)
+        return losses.split_waits(self.results, self.own, self.queues, self.copies)
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -129,7 +135,7 @@ class Blame:
     @cached_property
     def held(self) -> held.Held:
         """Whether what was held back went where it was held for."""
-        return held.held(held.Truth(self.results, self.queues, self.gates, self.crowding, self.copies))
+        return held.held(held.Truth(self.results, self.queues, self.own, self.crowding, self.copies))
 
     @cached_property
     def port_scores(self) -> pl.DataFrame | None:

@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any
 from backwater.analysis.blame import chain
 from backwater.analysis.blame.gates import Gates, covered
 from backwater.analysis.blame.losses import FOLLOWED
+from backwater.analysis.blame.own_gates import OwnGates, keyed_by, whole_priority
 from backwater.analysis.blame.tables import earliest, latest, queue_of, read
 from backwater.common.late import pl
 from backwater.results import Results, measures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from backwater.analysis.blame.copies import Copies
 
-#: The key of a gate that is that of a whole priority.
-_ALL = -1
 #: An interval of a frame that lies in closures: when it begins and ends.
 _SPAN = ("start_ps", "end_ps")
 
@@ -42,6 +39,8 @@ class Held:
     wrong_ps: float
     #: Held, and the tables do not tell for which root, or holds go round in a circle.
     unexplained_ps: float
+    #: How many flows were held wrongly.
+    wronged: int
     #: What packets waited at roots beyond the time that K bytes take there: nobody held them back.
     missed_ps: float
 
@@ -70,7 +69,7 @@ class Truth:
 
     results: Results
     queues: pl.DataFrame
-    gates: Gates
+    own: OwnGates
     crowding: pl.DataFrame
     copies: Copies
 
@@ -78,7 +77,7 @@ class Truth:
 def held(truth: Truth) -> Held:
     """Score what a run held back."""
     results = truth.results
-    known = _Gates(truth)
+    known = truth.own
     flows = _flows(results)
     going = _goes(truth, flows)
     at_switches = _at_gates(_waits(truth, known, flows), known.gates)
@@ -87,111 +86,8 @@ def held(truth: Truth) -> Held:
     paced = _paced(flows, going, known, truth, results)
     sums = pl.concat([parts, paced]).select(pl.col("right", "wrong", "unexplained").sum()).row(0)
     right, wrong, unexplained = map(float, sums)
-    return Held(right, wrong, unexplained, _missed(truth, known, flows))
-
-
-class _Gates:
-    """The gates of a run by number, whatever they are of: the `queue` of each frame is such a number."""
-
-    def __init__(self, truth: Truth) -> None:
-        results, end_ps = truth.results, measures.end_ps(truth.results)
-        changes = _changes(results)
-        apart = changes["queue"].unique().implode()
-        whole = truth.gates.off.filter(~pl.col("queue").is_in(apart))
-        holds = _holds(results)
-        waits = _keyed(results, "waits", "key", [])
-        seen = [changes, whole.with_columns(key=_whole()), waits]
-        seen += [holds.select(queue=name, key=key) for name, key in (("queue", "key"), ("blocker", "blocker_key"))]
-        self.names = pl.concat([one.select("queue", "key") for one in seen]).unique(maintain_order=True)
-        self.names = self.names.with_row_index("gate").with_columns(pl.col("gate").cast(pl.Int64))
-        isolation = results.meta["scenario"].get("switch", {}).get("isolation") or {}
-        #: The priority of isolated flows, where flows are isolated.
-        self.isolated = None
-        if measures.isolation(results.meta["scenario"]) != "none" and "cfq-priority" in isolation:
-            self.isolated = int(isolation["cfq-priority"])
-        #: The scope of gates within a queue: queue, flow or destination.
-        self.scopes = changes.select("queue", "scope").unique()
-        keyed = _closures(self.numbered(changes), end_ps)
-        classes = self.numbered(whole.with_columns(key=_whole()))
-        off = pl.concat([one.select("queue", "off_ps", "on_ps") for one in (keyed, classes)])
-        periods = truth.gates.held.filter(~pl.col("queue").is_in(apart)).with_columns(key=_whole())
-        held_periods = [
-            self.numbered(periods).select("queue", "start", "end"),
-            keyed.select("queue", start="off_ps", end="drained_ps"),
-        ]
-        off = off.filter(pl.col("on_ps") > pl.col("off_ps")).sort("queue", "off_ps").with_row_index("off")
-        holds = self.numbered(holds)
-        blocker = self.names.select(blocker="queue", blocker_key="key", _gate="gate")
-        holds = holds.join(blocker, on=["blocker", "blocker_key"], how="left", maintain_order="left")
-        holds = holds.select("time_ps", "queue", "share", "closed", blocker="_gate")
-        self.gates = Gates(off, pl.concat(held_periods), holds)
-        #: Per OFF interval its roots with weights, the roots as queues.
-        rooted = chain.roots_of(self.gates)
-        places = self.names.select(root="gate", _place="queue")
-        self.rooted = rooted.join(places, on="root", how="left", maintain_order="left").select(
-            "off", "weight", root=pl.col("_place").fill_null(pl.lit(chain.UNKNOWN))
-        )
-
-    def numbered(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """With the number of a gate as its `queue`, and that of the egress queue as `place`; without rows of none."""
-        joined = frame.join(self.names, on=["queue", "key"], how="inner", maintain_order="left")
-        return joined.rename({"queue": "place", "gate": "queue"}).drop("key")
-
-
-def _whole() -> pl.Expr:
-    return pl.lit(_ALL, pl.Int64)
-
-
-def _keyed(results: Results, name: str, key: str, columns: Sequence[str]) -> pl.DataFrame:
-    """A table with `queue` and `key`; runs of earlier versions have gates of whole priorities only."""
-    known = key in results.table(name).collect_schema()
-    frame = read(results, name, [*columns, "node_index", "port_index", "priority", *([key] if known else [])])
-    keys = pl.col(key).fill_null(_ALL) if known else _whole()
-    return frame.with_columns(queue=queue_of(), key=keys).drop("node_index", "port_index", "priority")
-
-
-def _changes(results: Results) -> pl.DataFrame:
-    """Changes of the gates of less than a priority."""
-    columns = ["time_ps", "node_index", "port_index", "priority", "key", "scope", "change", "queue_bytes"]
-    if not results.has("closures"):
-        kinds = {"time_ps": pl.Int64, "key": pl.Int64, "scope": pl.String, "change": pl.String, "queue_bytes": pl.Int64}
-        return pl.DataFrame(schema=kinds | {"queue": pl.Int64})
-    frame = read(results, "closures", columns).with_columns(queue=queue_of())
-    return frame.drop("node_index", "port_index", "priority")
-
-
-def _closures(changes: pl.DataFrame, end_ps: int) -> pl.DataFrame:
-    """Intervals in which gates were closed, and until when what stood behind them had left."""
-    turns = changes.filter(pl.col("change") != "drained").sort("queue", "time_ps", maintain_order=True)
-    closed = turns.with_columns(
-        off_ps="time_ps",
-        on_ps=pl.col("time_ps").shift(-1).over("queue").fill_null(end_ps),
-        behind=pl.col("queue_bytes").shift(-1).over("queue").fill_null(0),
-        next_ps=pl.col("time_ps").shift(-2).over("queue").fill_null(end_ps),
-    ).filter(pl.col("change") == "closed")
-    drained = changes.filter(pl.col("change") == "drained").select("queue", _drained="time_ps")
-    found = earliest(closed, drained, "on_ps", "_drained")
-    left = pl.min_horizontal(pl.col("_drained").fill_null(end_ps), "next_ps")
-    return found.with_columns(drained_ps=pl.when(pl.col("behind") > 0).then(left).otherwise("on_ps"))
-
-
-def _holds(results: Results) -> pl.DataFrame:
-    """Per hold and queue that it was for: `queue` and `key` that are held, `blocker` and `blocker_key`, `share`."""
-    has = "held_key" in results.table("holds").collect_schema()
-    keys = ["held_key", "blocker_key"] if has else []
-    held_at, blocker = ("held_node_index", "held_port_index"), ("node_index", "blocker_index", "blocker_priority")
-    frame = read(results, "holds", ["time_ps", *held_at, "priority", *blocker, "from_held_bytes", "closed", *keys])
-    named = frame.select(
-        "time_ps",
-        "closed",
-        share="from_held_bytes",
-        queue=queue_of(*held_at, "priority"),
-        blocker=queue_of(*blocker),
-        key=pl.col("held_key").fill_null(_ALL) if has else _whole(),
-        blocker_key=pl.col("blocker_key").fill_null(_ALL) if has else _whole(),
-    )
-    whole = pl.col("share").sum().over("queue", "key", "time_ps")
-    return named.with_columns(share=(pl.col("share") / whole).fill_nan(1.0))
+    wronged = pl.concat([parts, paced]).filter(pl.col("wrong") > 0)["flow"].n_unique()
+    return Held(right, wrong, unexplained, wronged, _missed(truth, known, flows))
 
 
 def _flows(results: Results) -> pl.DataFrame:
@@ -202,9 +98,9 @@ def _flows(results: Results) -> pl.DataFrame:
     return frame.filter(pl.col("start_ps").is_not_null()).with_columns(ended=ended)
 
 
-def _waits(truth: Truth, known: _Gates, flows: pl.DataFrame) -> pl.DataFrame:
+def _waits(truth: Truth, known: OwnGates, flows: pl.DataFrame) -> pl.DataFrame:
     """The waits that count: `flow`, `queue` (a gate), `place`, their span and their `weight`."""
-    waits = _keyed(truth.results, "waits", "key", [*_SPAN, "flow", "last"])
+    waits = keyed_by(truth.results, "waits", "key", [*_SPAN, "flow", "last"])
     counted = truth.copies.without(waits).join(flows.select("flow", "fct_ps", "packets"), on="flow")
     followed = ((pl.col("packets") + FOLLOWED - 1) // FOLLOWED).clip(lower_bound=1)
     counted = counted.filter(pl.col("last") | pl.col("fct_ps").is_null())
@@ -229,7 +125,7 @@ def _at_gates(waits: pl.DataFrame, gates: Gates) -> pl.DataFrame:
     return _inside(waits, gates.off).select("flow", "off", held=pl.col("overlap_ps") * pl.col("weight"))
 
 
-def _at_sources(flows: pl.DataFrame, known: _Gates) -> pl.DataFrame:
+def _at_sources(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
     """Per flow and OFF interval of its NIC what it was held there; `off` is null where the tables do not tell.
 
     What a flow was held in all is shared out over the intervals that lie in its life, by their lengths.
@@ -242,7 +138,7 @@ def _at_sources(flows: pl.DataFrame, known: _Gates) -> pl.DataFrame:
         lanes.append(held_there.with_columns(queue=port * 8 + known.isolated))
     scoped = pl.concat(lanes).join(known.scopes, on="queue", how="left", maintain_order="left")
     own = pl.when(pl.col("scope") == "destination").then("dst_index").otherwise("flow")
-    keyed = scoped.with_columns(key=pl.when(pl.col("scope").is_null()).then(_whole()).otherwise(own))
+    keyed = scoped.with_columns(key=pl.when(pl.col("scope").is_null()).then(whole_priority()).otherwise(own))
     found = _inside(known.numbered(keyed), known.gates.off)
     parts = pl.col("nic_held_ps") * pl.col("overlap_ps") / pl.col("overlap_ps").sum().over("flow")
     told = found.select("flow", pl.col("off").cast(pl.UInt32), held=parts)
@@ -253,7 +149,7 @@ def _at_sources(flows: pl.DataFrame, known: _Gates) -> pl.DataFrame:
 
 def _goes(truth: Truth, flows: pl.DataFrame) -> pl.DataFrame:
     """Which flow goes through which egress queue, if packets waited there or all to a host do: `flow`, `root`."""
-    waited = _keyed(truth.results, "waits", "key", ["flow"]).select("flow", root="queue")
+    waited = keyed_by(truth.results, "waits", "key", ["flow"]).select("flow", root="queue")
     crowded = truth.crowding.select("flow", root="queue")
     ends = truth.queues.with_columns(
         peer=pl.col("port").str.split("->").list.get(1, null_on_oob=True), node=pl.col("queue") // (65_536 * 8)
@@ -264,7 +160,7 @@ def _goes(truth: Truth, flows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([waited, crowded, last, drained]).unique()
 
 
-def _judged(parts: pl.DataFrame, known: _Gates, going: pl.DataFrame) -> pl.DataFrame:
+def _judged(parts: pl.DataFrame, known: OwnGates, going: pl.DataFrame) -> pl.DataFrame:
     """What was held, as `right`, `wrong` and `unexplained`."""
     rooted = parts.join(known.rooted, on="off", how="left").with_columns(
         pl.col("root").fill_null(chain.UNKNOWN), pl.col("weight").fill_null(1.0)
@@ -273,13 +169,14 @@ def _judged(parts: pl.DataFrame, known: _Gates, going: pl.DataFrame) -> pl.DataF
     amount, goes = pl.col("held") * pl.col("weight"), pl.col("goes").fill_null(value=False)
     unknown = pl.col("root") < 0
     return told.select(
+        "flow",
         right=pl.when(goes & ~unknown).then(amount).otherwise(0.0),
         wrong=pl.when(~goes & ~unknown).then(amount).otherwise(0.0),
         unexplained=pl.when(unknown).then(amount).otherwise(0.0),
     )
 
 
-def _paced(flows: pl.DataFrame, going: pl.DataFrame, known: _Gates, truth: Truth, results: Results) -> pl.DataFrame:
+def _paced(flows: pl.DataFrame, going: pl.DataFrame, known: OwnGates, truth: Truth, results: Results) -> pl.DataFrame:
     """What reaction points held back; supplies and ranks wait for their applications, too, and are left out."""
     scenario = results.meta["scenario"]
     others = [*measures.supplied(scenario), *measures.programs(scenario)]
@@ -288,6 +185,7 @@ def _paced(flows: pl.DataFrame, going: pl.DataFrame, known: _Gates, truth: Truth
     right = pl.col("flow").is_in(going.join(roots, on="root", how="semi")["flow"].unique().implode())
     amount = pl.col("paced_ps").cast(pl.Float64)
     return paced.select(
+        "flow",
         right=pl.when(right).then(amount).otherwise(0.0),
         wrong=pl.when(right).then(0.0).otherwise(amount),
         unexplained=pl.lit(0.0),
@@ -304,7 +202,7 @@ def _crowded(truth: Truth) -> pl.DataFrame:
     return found.select("root", long_ps=pl.col("threshold_bytes") * 8e12 / pl.col("rate_bps"))
 
 
-def _missed(truth: Truth, known: _Gates, flows: pl.DataFrame) -> float:
+def _missed(truth: Truth, known: OwnGates, flows: pl.DataFrame) -> float:
     """What packets waited at roots beyond the time of K bytes, without what they waited there behind gates."""
     waits = covered(_waits(truth, known, flows), known.gates.held, "_held_ps")
     free = waits.with_columns(free=pl.col("end_ps") - pl.col("start_ps") - pl.col("_held_ps"))

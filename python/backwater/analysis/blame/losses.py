@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backwater.analysis.blame.copies import Copies
-from backwater.analysis.blame.gates import Gates, covered
-from backwater.analysis.blame.tables import queue_of, read
+from backwater.analysis.blame.gates import covered
+from backwater.analysis.blame.own_gates import OwnGates, keyed_by
+from backwater.analysis.blame.tables import read
 from backwater.common.late import pl
 from backwater.results import Results
 
@@ -23,20 +24,19 @@ PARTS = (*SOURCE, *WAITS, *END)
 
 
 def split_waits(
-    results: Results, gates: Gates, queues: pl.DataFrame, copies: Copies, only: Sequence[int] | None = None
+    results: Results, own: OwnGates, queues: pl.DataFrame, copies: Copies, only: Sequence[int] | None = None
 ) -> pl.DataFrame:
     """The waits table with each wait split; `only`: those of the last packets of these flows.
 
     `gate_ps` behind the closed gate, `backlog_ps` with the gate open while the port was held, `drain_ps` in the receive
     queue of a slow host, `queue_ps` the rest.
     """
-    columns = ["start_ps", "end_ps", "node_index", "port_index", "priority", "flow", "seq", "last"]
-    frame = read(results, "waits", columns).with_columns(queue=queue_of()).drop("node_index", "port_index", "priority")
-    frame = copies.without(frame)
+    frame = copies.without(keyed_by(results, "waits", "key", ["start_ps", "end_ps", "flow", "seq", "last"]))
     if only is not None:
         frame = frame.filter(pl.col("last") & pl.col("flow").is_in(list(only)))
-    off = gates.off.select("queue", start="off_ps", end="on_ps")
-    split = covered(covered(frame, off, "gate_ps"), gates.held, "_held_ps")
+    off = own.gates.off.select("queue", start="off_ps", end="on_ps")
+    split = covered(covered(own.numbered(frame), off, "gate_ps"), own.gates.held, "_held_ps")
+    split = split.drop("queue").rename({"place": "queue"})
     rest = pl.col("end_ps") - pl.col("start_ps") - pl.col("_held_ps")
     at_drain = pl.col("queue").is_in(queues.filter("is_drain")["queue"].implode())
     return split.with_columns(

@@ -107,7 +107,7 @@ class Parts:
         self._waits: dict[int, list[dict[str, Any]]] = {}
         if self._blame is not None:
             found = self._blame
-            split = losses.split_waits(results, found.gates, found.queues, found.copies, self._flows)
+            split = losses.split_waits(results, found.own, found.queues, found.copies, self._flows)
             for row in split.sort("start_ps").to_dicts():
                 self._waits.setdefault(row["flow"], []).append(row)
             self._labels = found.labels()

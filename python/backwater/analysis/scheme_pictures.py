@@ -48,8 +48,9 @@ def draw(found: Outcomes, file: Path, *, title: str) -> Path:
         fit = 1 if pictures.paper().narrow else max(1, int((plot.wide(0) - names) / _PANEL))
         rows = [row[at : at + fit] for row in rows for at in range(0, len(row), fit)]
     columns = max(len(row) for row in rows)
-    width, height = plot.wide(2.0 + 2.35 * columns), (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4
+    width = plot.wide(2.0 + 2.35 * columns)
     lines = [title, *(textwrap.wrap(f"0 under all: {zeros}", int(_LETTERS * width)) if zeros else ())]
+    height = (0.7 + 0.17 * len(schemes)) * len(rows) + 0.4 + 0.15 * (len(lines) - 1)
     with plot.picture(file, "\n".join(lines), width, height, x=0.01, ha="left", fontsize=10) as made:
         grid: Any = made.subplots(len(rows), columns, squeeze=False)
         for panels, row in zip(grid, rows, strict=True):

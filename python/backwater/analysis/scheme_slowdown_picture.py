@@ -51,16 +51,18 @@ def _draw_one_size(bins: pl.DataFrame, file: Path, *, title: str, base: Base) ->
     colours, markers = plot.scheme_colours(names), plot.scheme_markers(names)
     flows = "all flows" if bins["bin"][0] == _WHOLE else f"flows of {bins['bin'][0]}"
     across = plot.columns(2)
-    height = (1.5 if across > 1 else 2.0) + 0.28 * len(names) * 2 / across
+    headings = {name: textwrap.fill(f"{heading}, {flows}", _TITLE) for name, heading in _panels(bins)}
+    lines = max(heading.count("\n") for heading in headings.values())
+    height = (1.5 if across > 1 else 2.0) + 0.28 * len(names) * 2 / across + 0.2 * lines
     with plot.picture(file, title, plot.wide(7.4), height, x=0.01, ha="left", fontsize=10) as made:
         panels: Any = made.subplots(2 // across, across, sharey=True)
-        for axes, (name, heading) in zip(panels, _panels(bins), strict=True):
+        for axes, (name, heading) in zip(panels, headings.items(), strict=True):
             for row in bins.filter(pl.col(name).is_not_null()).to_dicts():
                 mean, scheme = row[name], row["scheme"]
                 width = ([mean - row[f"{name}_low"]], [row[f"{name}_high"] - mean])
                 place = names.index(scheme)
                 axes.errorbar(mean, place, xerr=width, color=colours[scheme], marker=markers[scheme], capsize=2)
-            axes.set_title(textwrap.fill(f"{heading}, {flows}", _TITLE))
+            axes.set_title(heading)
             axes.set_xlabel(_slowdown(base))
             axes.set_xscale("log")
             axes.set_xlim(left=_LEAST)

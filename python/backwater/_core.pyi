@@ -113,6 +113,9 @@ def write_capture(
     frames: list[tuple[int, int, int, str, int, int, int, int, int, int, int]],
     snap: int,
 ) -> int: ...
+def import_matrix(
+    file: bytes, origin: str, *, microseconds: bool = False, reuse: bool = False, merge: bool = False
+) -> tuple[tuple[str, str, list[str]], list[tuple[int, int, int]]]: ...
 def import_workload(format_: str, files: list[bytes], origin: str) -> tuple[str, str, list[str]]: ...
 def import_subnet(
     topology: tuple[str, str], tables: tuple[str, str] | None

@@ -94,6 +94,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::write_capture, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::build_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::import_matrix, module)?)?;
     module.add_function(wrap_pyfunction!(trace::import_workload, module)?)?;
     module.add_function(wrap_pyfunction!(subnet::import_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(calculate::max_ton, module)?)?;

@@ -8,7 +8,9 @@ mod trace;
 mod vef;
 
 pub use hpcc::{HpccFlow, ReadError, hpcc};
-pub use import::{GOAL_MAGIC, ImportError, Imported, chakra, goal, goal_binary, htsim_matrix};
+pub use import::{
+    GOAL_MAGIC, HtsimFailure, HtsimRules, ImportError, Imported, chakra, goal, goal_binary, htsim_matrix,
+};
 pub use line::LineError;
 pub use program::program;
 pub use trace::trace;

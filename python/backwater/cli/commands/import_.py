@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from backwater.cli.options import Flag, Json
 from backwater.errors import UsageError
-from backwater.io.importing import Imported, became, subnet, workloads, write
+from backwater.io.importing import Imported, became, htsim_flags, subnet, workloads, write
 from backwater.io.importing import hpcc as reader
 from backwater.io.importing import mpi as records_of_mpi
 from backwater.io.importing import switch as switches
@@ -53,6 +53,25 @@ Delay = Annotated[
         "5ns.",
     ),
 ]
+Flags = Annotated[
+    str | None,
+    Parameter(
+        name="--flags",
+        allow_leading_hyphen=True,
+        help="The flags of a command of the Ultra Ethernet Consortium's simulator (htsim_uec), in one word: "
+        '"-paths 128 -linkspeed 400000 -q 50 -ecn 12 37 -sender_cc_only". Starts in the matrix are then in '
+        "microseconds, and without --topology the network is the fat tree that it makes.",
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    Parameter(
+        name="--as-of",
+        help="The version of that simulator that --flags are for: 2024-07, 2024-08 or 2025-08; the last one if not "
+        "given. The first two have RCCC where no flag says who controls; 2024-08 has a quarter of every ECN "
+        "threshold, as its fault was.",
+    ),
+]
 
 
 def goal(
@@ -88,10 +107,14 @@ def htsim(
     profile: Profile = None,
     lfts: Tables = None,
     delay: Delay = None,
+    flags: Flags = None,
+    as_of: AsOf = None,
     out: Out = None,
     json_: Json = False,
 ) -> None:
     """Make a scenario of a connection matrix of htsim (.cm), and of a topology (.topo).
+
+    With --flags it says of every flag of the simulator which key it has become, or why it has become none.
 
     Parameters
     ----------
@@ -102,7 +125,20 @@ def htsim(
     json_
         Print JSON.
     """
-    _workload("htsim", (file,), Place(topology, profile, lfts, delay), out, as_json=json_)
+    if flags is None:
+        if as_of is not None:
+            raise UsageError(f"--as-of {as_of}: it says how --flags are read; give --flags, too")
+        _workload("htsim", (file,), Place(topology, profile, lfts, delay), out, as_json=json_)
+        return
+    for name, value in (("--lfts", lfts), ("--delay", delay)):
+        if value is not None:
+            raise UsageError(f"{name} {value}: the network of --flags is a fat tree of htsim; leave {name} out")
+    versions = htsim_flags.VERSIONS
+    made = htsim_flags.load(file, flags, as_of=as_of or versions[-1], topology=topology, profile=profile)
+    if not json_:
+        print("\n".join(became.table(made.lines)))
+    more = {"flags": [line.told() for line in made.lines], "set": made.settings.overrides()}
+    _finish(made.imported, out, file, as_json=json_, more=more)
 
 
 def chakra(

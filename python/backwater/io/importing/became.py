@@ -29,7 +29,10 @@ class Fate(StrEnum):
 
 @dataclass(eq=False)
 class Line:
-    """One value of a file: its place such as `WRED_PROFILE|lossless|ecn`, its line, and what became of it."""
+    """One value of a file: its place such as `WRED_PROFILE|lossless|ecn`, its line, and what became of it.
+
+    Of a command line it is a flag, without a line.
+    """
 
     place: tuple[str, ...]
     number: int
@@ -154,5 +157,5 @@ def _place(group: list[Line]) -> str:
     values = {line.value for line in group}
     value = f" {shown(first.value)}" if len(values) == 1 and first.value else ""
     if len(group) == 1:
-        return f"{first.name}{value} (line {first.number})"
+        return f"{first.name}{value}" + (f" (line {first.number})" if first.number else "")
     return f"{first.name}{value} and {len(group) - 1} more (from line {min(line.number for line in group)})"

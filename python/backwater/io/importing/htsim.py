@@ -15,11 +15,13 @@
     Radix_Down 2
     Downlink_Latency_ns 1000
 
-Tier 0 are the switches that hosts stand at. A tier's downlinks are its links towards the hosts.
+Tier 0 are the switches that hosts stand at. A tier's downlinks are its links towards the hosts. What command lines of
+that simulator say is read by :mod:`backwater.io.importing.htsim_flags`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from backwater.errors import UsageError
@@ -40,13 +42,13 @@ _TIER_KEYS = {
 }
 
 
-_SPEED, _LATENCY = "downlink_speed_gbps", "downlink_latency_ns"
+_SPEED, _LATENCY, _SWITCH = "downlink_speed_gbps", "downlink_latency_ns", "switch_latency_ns"
 
 
 @dataclass
 class _Tier:
     line: int
-    values: dict[str, int] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -56,6 +58,106 @@ class _Shape:
     nodes: int
     switches: list[int]
     links: list[tuple[int, int, int, int]]
+    #: Switches of tier 1 in a pod, and of tier 2 above each of them.
+    above: int
+    stripe: int
+
+
+@dataclass
+class FatTree:
+    """A fat tree, of a file or by its size."""
+
+    origin: str
+    tiers: list[_Tier]
+    shape: _Shape
+
+    @property
+    def hosts(self) -> int:
+        """Number of its hosts."""
+        return self.shape.nodes
+
+    @property
+    def diameter(self) -> int:
+        """Links of a longest path between two hosts."""
+        return 2 * len(self.tiers)
+
+    def host_gbps(self) -> float:
+        """Rate of the links of hosts."""
+        return self._of(0, _SPEED, 100)
+
+    def top_gbps(self) -> float:
+        """Rate of the links of the top tier."""
+        return self._of(len(self.tiers) - 1, _SPEED, 100)
+
+    def one_way_ns(self) -> float:
+        """Delay of the links and switches of a longest path."""
+        links = 2 * sum(self._of(tier, _LATENCY, 1000) for tier in range(len(self.tiers)))
+        inside = [tier.values.get(_SWITCH, 0) for tier in self.tiers]
+        return links + 2 * sum(inside[:-1]) + inside[-1]
+
+    def switch_ns(self) -> float | None:
+        """How long each switch takes with a frame; None if tiers differ."""
+        found = {tier.values.get(_SWITCH, 0) for tier in self.tiers}
+        return found.pop() if len(found) == 1 else None
+
+    def oversubscription(self) -> int:
+        """Capacity down over capacity up, as the file says it."""
+        return math.prod(int(tier.values.get("oversubscribed", 1)) for tier in self.tiers)
+
+    def spines(self) -> int:
+        """Switches of the top tier."""
+        return self.shape.switches[-1]
+
+    def up(self, switch: int, link: int) -> tuple[str, str] | None:
+        """The names of a switch of tier 1, counted over all pods, and of the one of tier 2 at an uplink of it."""
+        if len(self.tiers) < 3 or switch >= self.shape.switches[1] or link >= self.shape.stripe:
+            return None
+        first = self.shape.nodes + self.shape.switches[0]
+        core = first + self.shape.switches[1] + switch % self.shape.above * self.shape.stripe + link
+        return f"n{first + switch}", f"n{core}"
+
+    def text(self, slow: int = 0) -> str:
+        """The file of the HPCC simulator; links of the first `slow` switches of tier 1 have a quarter of their rate."""
+        first = self.shape.nodes + self.shape.switches[0]
+        lines = []
+        for a, b, tier, beside in self.shape.links:
+            rate = self._of(tier, _SPEED, 100) * beside
+            if tier == 1 and b < first + slow:
+                rate /= 4
+            lines.append(f"{a} {b} {_rate(rate)} {self._of(tier, _LATENCY, 1000):.12g}ns 0")
+        count = self.shape.nodes + sum(self.shape.switches)
+        switches = " ".join(str(switch) for switch in range(self.shape.nodes, count))
+        return "\n".join([f"{count} {sum(self.shape.switches)} {len(lines)}", switches, *lines, ""])
+
+    def _of(self, tier: int, key: str, default: float) -> float:
+        return _of(self.tiers[tier], key, self.origin, default)
+
+
+def read(text: str, origin: str) -> FatTree:
+    """The fat tree of a `.topo` file; UsageError names the line that is wrong."""
+    head, tiers = _read(text, origin)
+    return FatTree(origin, tiers, _shape(head, tiers, origin))
+
+
+def of_size(hosts: int, tiers: int, gbps: float, link_ns: float, switch_ns: float) -> FatTree:
+    """The full fat tree that htsim makes if no file is named; UsageError if there is none of this size."""
+    k = 1
+    while (size := k**3 // 4 if tiers == 3 else k**2 // 2) < hosts:
+        k += 1
+    if size != hosts or k % 2:
+        form = "k³/4" if tiers == 3 else "k²/2"
+        raise UsageError(
+            f"{hosts} nodes are no fat tree of {tiers} tiers, which has {form} hosts with switches of k ports, k even;"
+            " name a topology with --topology"
+        )
+    links = {_SPEED: gbps, _LATENCY: link_ns, _SWITCH: switch_ns}
+    half = k // 2
+    made = [_Tier(1, {"radix_down": half, "radix_up": half, **links})]
+    if tiers == 3:
+        made.append(_Tier(1, {"radix_down": half, "radix_up": half, **links}))
+    made.append(_Tier(1, {"radix_down": k, **links}))
+    head = {"nodes": hosts, "tiers": tiers, "podsize": half * half}
+    return FatTree("the fat tree", made, _shape(head, made, "the fat tree"))
 
 
 def network(text: str, origin: str) -> tuple[str, int, list[str]]:
@@ -63,17 +165,17 @@ def network(text: str, origin: str) -> tuple[str, int, list[str]]:
 
     UsageError names the line that is wrong.
     """
-    head, tiers = _read(text, origin)
-    shape = _shape(head, tiers, origin)
-    lines = [
-        _line(a, b, _of(tiers[tier], _SPEED, origin, 100) * beside, _of(tiers[tier], _LATENCY, origin, 1000))
-        for a, b, tier, beside in shape.links
-    ]
-    count = shape.nodes + sum(shape.switches)
-    switches = " ".join(str(switch) for switch in range(shape.nodes, count))
+    tree = read(text, origin)
+    notes = notes_of(tree)
+    if any(tier.values.get(_SWITCH) for tier in tree.tiers):
+        notes.insert(0, "Switch_Latency_ns is not carried over: [switch] latency is the time that a switch takes")
+    return tree.text(), tree.hosts, notes
+
+
+def notes_of(tree: FatTree) -> list[str]:
+    """What the user should know of a fat tree of a file."""
+    tiers, shape = tree.tiers, tree.shape
     notes = []
-    if any(tier.values.get("switch_latency_ns") for tier in tiers):
-        notes.append("Switch_Latency_ns is not modelled: switches forward without a delay of their own")
     if any("queue_up" in tier.values or "queue_down" in tier.values for tier in tiers):
         notes.append("Queue_Up and Queue_Down are not kept: buffers are those of [switch]")
     if any(tier.values.get("oversubscribed", 1) != 1 for tier in tiers):
@@ -84,8 +186,7 @@ def network(text: str, origin: str) -> tuple[str, int, list[str]]:
     most = max(beside for *_, beside in shape.links)
     if most > 1:
         notes.append(f"{most} links side by side are one of their rates together: no flow is hashed to one of them")
-    body = "\n".join(lines)
-    return f"{count} {sum(shape.switches)} {len(lines)}\n{switches}\n{body}\n", shape.nodes, notes
+    return notes
 
 
 def _wrong(origin: str, line: int, what: str) -> UsageError:
@@ -128,11 +229,15 @@ def _number(words: list[str], what: str, origin: str, line: int) -> int:
     return int(words[1])
 
 
-def _of(tier: _Tier, key: str, origin: str, default: int | None = None) -> int:
+def _of(tier: _Tier, key: str, origin: str, default: float | None = None) -> float:
     value = tier.values.get(key, default)
-    if value is None or value < 1:
+    if value is None or value <= 0:
         raise _wrong(origin, tier.line, f"this tier needs {key.title()}, from 1")
     return value
+
+
+def _ports(tier: _Tier, key: str, origin: str) -> int:
+    return int(_of(tier, key, origin))
 
 
 def _divided(number: int, by: int, what: str, origin: str, line: int) -> int:
@@ -147,17 +252,17 @@ def _shape(head: dict[str, int], tiers: list[_Tier], origin: str) -> _Shape:
     if pod < 1:
         raise _wrong(origin, 1, "Podsize is 0")
     pods = _divided(nodes, pod, "Nodes over Podsize", origin, 1)
-    down = _of(tiers[0], "radix_down", origin)
+    down = _ports(tiers[0], "radix_down", origin)
     leaves = _divided(pod, down, "hosts of a pod over Radix_Down of tier 0", origin, tiers[0].line)
-    up = _of(tiers[0], "radix_up", origin)
-    ports = _of(tiers[1], "radix_down", origin)
+    up = _ports(tiers[0], "radix_up", origin)
+    ports = _ports(tiers[1], "radix_down", origin)
     above = _divided(leaves * up, ports, "uplinks of a pod over Radix_Down of tier 1", origin, tiers[1].line)
     parallel = _divided(up, above, "Radix_Up of tier 0 over the switches above it", origin, tiers[0].line)
     switches = [pods * leaves, pods * above]
     total = nodes + switches[0] * up
     cores = beside = stripe = 0
     if len(tiers) == 3:
-        up_1, ports_2 = _of(tiers[1], "radix_up", origin), _of(tiers[2], "radix_down", origin)
+        up_1, ports_2 = _ports(tiers[1], "radix_up", origin), _ports(tiers[2], "radix_down", origin)
         cores = _divided(
             switches[1] * up_1, ports_2, "uplinks of tier 1 over Radix_Down of tier 2", origin, tiers[2].line
         )
@@ -175,8 +280,8 @@ def _shape(head: dict[str, int], tiers: list[_Tier], origin: str) -> _Shape:
     for switch in range(switches[1] if cores else 0):
         first = first_core + switch % above * stripe
         links += [(first_above + switch, first + other, 2, beside) for other in range(stripe)]
-    return _Shape(nodes, switches, links)
+    return _Shape(nodes, switches, links, above, stripe)
 
 
-def _line(a: int, b: int, gbps: int, latency_ns: int) -> str:
-    return f"{a} {b} {gbps}Gbps {latency_ns}ns 0"
+def _rate(gbps: float) -> str:
+    return f"{gbps:.12g}Gbps" if float(gbps).is_integer() else f"{gbps * 1000:.12g}Mbps"

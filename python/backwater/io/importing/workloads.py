@@ -27,7 +27,15 @@ def load(format_: str, files: Sequence[Path], place: Place) -> Imported:
     if format_ != "chakra" and len(files) != 1:
         raise UsageError(f"{format_} takes one file, {what}; {len(files)} are given")
     origin = str(files[0])
-    trace, holds, notes = _core.import_workload(format_, [read_bytes(file, what) for file in files], origin)
+    if format_ == "htsim":
+        (trace, holds, notes), failures = _core.import_matrix(read_bytes(files[0], what), origin)
+        if failures:
+            line = failures[0][2]
+            notes.append(
+                f"{len(failures)} failures, from line {line} on, are not carried over: [[fault]] takes links down"
+            )
+    else:
+        trace, holds, notes = _core.import_workload(format_, [read_bytes(file, what) for file in files], origin)
     return place.scenario("app.trace", trace, "trace", holds, notes, origin, _ACKS if " acked " in trace else "")
 
 

@@ -13,7 +13,7 @@ use crate::trace::Trace;
 pub use chakra::chakra;
 pub use goal::goal;
 pub use goal_binary::{GOAL_MAGIC, goal_binary};
-pub use htsim::htsim_matrix;
+pub use htsim::{HtsimFailure, HtsimRules, htsim_matrix};
 
 /// A workload that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

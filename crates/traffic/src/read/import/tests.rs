@@ -85,7 +85,7 @@ fn a_receive_may_have_room_for_more_than_is_sent_and_it_is_said() {
 }
 
 #[track_caller]
-fn refused(result: Result<Imported, ImportError>, message: &str) {
+fn refused<T: std::fmt::Debug>(result: Result<T, ImportError>, message: &str) {
     assert_eq!(result.expect_err("something is wrong").to_string(), message);
 }
 
@@ -210,9 +210,14 @@ trigger id 1 barrier count 2
 trigger id 2 oneshot
 ";
 
+fn matrix(text: &str) -> Result<(Imported, Vec<HtsimFailure>), ImportError> {
+    htsim_matrix(text, HtsimRules::default())
+}
+
 #[test]
 fn flows_of_a_connection_matrix_start_at_their_times_and_when_their_triggers_let_them() {
-    let read = htsim_matrix(MATRIX).expect("a good matrix");
+    let (read, failures) = matrix(MATRIX).expect("a good matrix");
+    assert!(failures.is_empty());
     assert_eq!(sent(&read), [(0, 1, 100_000), (2, 1, 5000), (1, 3, 1000), (1, 0, 70)]);
     // The barrier waits for both; without a network that is the later one, at 1 us.
     assert_eq!(timeline(&read.trace), (vec![1_000_000, 0, 1_000_000, 1_000_000], 1_000_000));
@@ -221,9 +226,9 @@ fn flows_of_a_connection_matrix_start_at_their_times_and_when_their_triggers_let
 
 #[test]
 fn what_a_connection_matrix_cannot_mean_here_is_said_with_its_line() {
-    let with = |lines: &str| htsim_matrix(&format!("Nodes 3\n{lines}"));
-    refused(htsim_matrix("0->1 start 0 size 1"), "line 1: `Nodes N` must come before the flows");
-    refused(htsim_matrix(""), "line 1: `Nodes N` is missing");
+    let with = |lines: &str| matrix(&format!("Nodes 3\n{lines}"));
+    refused(matrix("0->1 start 0 size 1"), "line 1: `Nodes N` must come before the flows");
+    refused(matrix(""), "line 1: `Nodes N` is missing");
     refused(with("0->3 start 0 size 1"), "line 2: there is no node 3; the 3 nodes are 0 to 2");
     refused(with("0->0 start 0 size 1"), "line 2: the flow goes from node 0 to itself");
     refused(with("0->1 start 0"), "line 2: a flow needs `size` and a size");
@@ -257,6 +262,77 @@ fn what_a_connection_matrix_cannot_mean_here_is_said_with_its_line() {
     refused(
         with(&format!("{both}trigger id 4 barrier count 3")),
         "line 4: trigger 4 (line 5) needs 3 activations, but 2 flows activate it",
+    );
+}
+
+#[test]
+fn a_matrix_for_htsim_uec_starts_its_flows_in_microseconds() {
+    let of_uec = HtsimRules { microseconds: true, ..HtsimRules::default() };
+    let (read, _) = htsim_matrix("Nodes 2\n0->1 start 40 size 1\n1->0 start 0 size 1", of_uec).expect("good");
+    assert_eq!(timeline(&read.trace).0, [40_000_000, 0]);
+    refused(
+        htsim_matrix("Nodes 2\n0->1 start 18446744073710 size 1", of_uec),
+        "line 2: start 18446744073710 is too late; allowed are up to 18446744073709 us",
+    );
+}
+
+#[test]
+fn messages_of_one_id_are_of_one_connection_where_connections_are_used_again() {
+    let reused = |lines: &str| {
+        let rules = HtsimRules { reuse: true, ..HtsimRules::default() };
+        htsim_matrix(&format!("Nodes 3\n{lines}"), rules)
+    };
+    let two = "0->1 id 1 msg start 0 size 40\n0->1 id 1 msg 7 start 0 size 50\n1->2 id 2 start 0 size 60";
+    let (read, _) = reused(two).expect("good");
+    assert_eq!(sent(&read), [(0, 1, 40), (0, 1, 50), (1, 2, 60)]);
+    refused(
+        matrix(&format!("Nodes 3\n{two}")),
+        "line 3: there are two of flow 1; with -conn_reuse in --flags they are messages of one connection",
+    );
+    refused(
+        reused("0->1 id 1 start 0 size 40\n0->2 id 1 start 0 size 40"),
+        "line 3: connection 1 goes from node 0 to node 1 (its first line), so none of its messages goes from 0 to 2",
+    );
+    let other = "line 3: this is another connection from node 0 to node 1; with -conn_reuse there is one, so give its messages one id";
+    refused(reused("0->1 id 1 start 0 size 40\n0->1 id 2 start 0 size 40"), other);
+    refused(reused("0->1 start 0 size 40\n0->1 start 0 size 40"), other);
+}
+
+#[test]
+fn messages_that_start_together_are_one_flow_where_flows_have_connections_of_their_own() {
+    let merged = |lines: &str| {
+        let rules = HtsimRules { reuse: true, merge: true, microseconds: true };
+        htsim_matrix(&format!("Nodes 3\n{lines}"), rules)
+    };
+    let three = "0->1 id 1 msg start 5 size 40\n1->0 id 2 start 0 size 7\n0->1 id 1 msg start 5 size 50";
+    let (read, _) = merged(three).expect("good");
+    assert_eq!(sent(&read), [(0, 1, 90), (1, 0, 7)]);
+    assert_eq!(timeline(&read.trace).0, [5_000_000, 0]);
+    assert_eq!(read.notes.len(), 1, "{:?}", read.notes);
+    refused(
+        merged("0->1 id 1 start 5 size 40\n0->1 id 1 start 6 size 50"),
+        "line 3: this message of the connection from node 0 to node 1 does not start with its first one (line 2), and here they \
+         are one flow; give it an id and nodes of its own",
+    );
+}
+
+#[test]
+fn uplinks_that_fail_are_told_beside_the_trace() {
+    let flow = "0->1 start 0 size 1";
+    let one = format!("Nodes 3\nFailures 1\n{flow}\nfailure switch_type AGG switch_id 3 link_id 2");
+    let (_, failures) = matrix(&one).expect("good");
+    assert_eq!(failures, [HtsimFailure { switch: 3, link: 2, line: 4 }]);
+    refused(
+        matrix(&one.replace("AGG", "TOR")),
+        "line 4: switch_type `TOR` is not AGG; only uplinks of these can fail there",
+    );
+    refused(
+        matrix(&one.replace("Failures 1", "Failures 2")),
+        "line 2: 2 failures are announced, but 1 follow",
+    );
+    refused(
+        matrix(&one.replace(" link_id 2", "")),
+        "line 4: a failure needs `link_id` and the number of an uplink",
     );
 }
 

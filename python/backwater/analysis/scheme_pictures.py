@@ -80,6 +80,8 @@ _LETTERS = 13
 _LETTERS_OF_NAMES, _PANEL = 15, 1.9
 #: Panels in a row of PUTs.
 _ROW = 3
+#: Up to where a logarithmic axis has more numbers than the powers of 10.
+_DECADE = 10
 #: The unit of panels with a logarithmic axis, which begins with 1.
 _SLOWDOWN = "FCT (FCT alone = 1), logarithmic"
 #: Units of what is counted.
@@ -99,7 +101,8 @@ def _logarithmic(axes: Axes) -> None:
     top = axes.get_xlim()[1]
     axes.set_xscale("log")
     axes.set_xlim(1, top**1.25)
-    axes.xaxis.set_major_locator(LogLocator(numticks=5))
+    # Within a decade there are numbers between its ends.
+    axes.xaxis.set_major_locator(LogLocator(numticks=5) if top > _DECADE else LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 

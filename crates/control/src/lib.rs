@@ -9,6 +9,7 @@
 //! | [`detector`] | congestion point: in what state is this egress port, and is this packet marked? | `red`, `np_ecn`, `fecn`, `tcd`, `max_ton`; the user's `custom` |
 //! | [`reaction`] | reaction point: how fast may this flow send? | `dcqcn`, `dcqcn_hpcc`, `timely`, `ib_cc`, the user's `custom`; of PUTs `opt`, `aimd`, `dack`; of a whole NIC `pft` |
 //! | [`transport`] | both ends of a reliable stream: which packet goes next, is this one taken? | `initiator`, `target` |
+//! | [`uec`] | Ultra Ethernet: what has come, what is next, by which way, how fast? | `sender`, `receiver`, `spread`, `nscc`, `credit`, `oversubscribed` |
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack`, `put` |
 //! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility`; of real links `pause`, `wide` |
 //! | [`arbitration`] | egress port: which of the virtual lanes or classes that may send goes next? | `vl`, `drr` |
@@ -32,6 +33,7 @@ pub mod isolation;
 pub mod notify;
 pub mod reaction;
 pub mod transport;
+pub mod uec;
 
 pub use code::{CodePoint, PortState};
 pub use error::{ConfigError, Value};

@@ -97,6 +97,8 @@ pub fn scenario_on(links: Links, k: u32, workload: Workload, seed: u64) -> Spec 
         pair_of: Vec::new(),
         puts: Vec::new(),
         put_of: Vec::new(),
+        uecs: Vec::new(),
+        uec_of: Vec::new(),
         endpoints: Vec::new(),
         nic: NicSpec::default(),
         depths: Vec::new(),

@@ -9,6 +9,7 @@ mod settings;
 mod slow_host;
 mod throttle;
 mod traffic;
+mod uec;
 
 use backwater_fabric::record::{FlowRecord, PauseRecord, PortRecord, SwitchRecord};
 use backwater_fabric::{Completions, Control, Course, Kind, Records, Simulation, Spec, Totals, Violation};
@@ -30,6 +31,7 @@ pub use settings::{authors, bfc, dynamic_thresholds, hpcc_ns3, ideal, infiniband
 pub use slow_host::{fixed, mbps, slow_host, slow_under_pfc};
 pub use throttle::{spaced, throttled};
 pub use traffic::{flow, flow_of_priority, poisson_packets};
+pub use uec::{Rules, uec};
 
 /// The engine that users get, on one thread.
 pub const FAST: Kind = Kind::Windows { threads: 1 };

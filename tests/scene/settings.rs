@@ -40,6 +40,8 @@ pub fn ideal(network: Network, flows: Vec<Flow>) -> Spec {
         pair_of: Vec::new(),
         puts: Vec::new(),
         put_of: Vec::new(),
+        uecs: Vec::new(),
+        uec_of: Vec::new(),
         endpoints: Vec::new(),
         nic: NicSpec::default(),
         depths: Vec::new(),

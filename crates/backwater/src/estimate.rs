@@ -238,6 +238,10 @@ fn acks_per_packet(spec: &Spec, flow: &Flow) -> f64 {
     if spec.put_of.get(usize::from(flow.group)).copied().flatten().is_some() {
         return 1.0;
     }
+    if let Some(kind) = spec.uec_of.get(usize::from(flow.group)).copied().flatten() {
+        let mtu = (spec.packet.payload + spec.packet.header).get();
+        return 1.0 / (u64::from(spec.uecs[usize::from(kind)].ack_bytes) / mtu.max(1) + 1) as f64;
+    }
     let pair = spec.pair_of.get(usize::from(flow.group)).copied().unwrap_or(0);
     let ack = spec.pairs.get(usize::from(pair)).and_then(|pair| pair.ack);
     ack.map_or(0.0, |ack| 1.0 / f64::from(ack.every.max(1)))

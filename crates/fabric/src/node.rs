@@ -19,6 +19,7 @@ use crate::packet::Packet;
 use crate::switch::Switch;
 use crate::switch::batch::Batch;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
+use crate::transport::uec::outgoing as uec;
 use crate::user::UserFault;
 use crate::world::World;
 
@@ -62,6 +63,8 @@ asked_of_hosts! {
     endpoint() -> Option<&'a Endpoint>;
     reordered(slot: u32) -> Counts;
     duplicates(slot: u32) -> u32;
+    trimmed(slot: u32) -> u32;
+    uec_counts(slot: u32) -> uec::Counts;
     start_of(slot: u32, world: &World) -> Time;
     has_begun(slot: u32, world: &World) -> bool;
     has_pending_step(world: &World) -> bool;

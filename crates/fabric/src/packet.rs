@@ -66,6 +66,9 @@ kinds! {
     JobEnd = 7, "job-end";
     /// A job begins: told to each of its hosts.
     JobStart = 8, "job-start";
+    /// What a frame of UEC has no room for: it goes ahead of it, from one end of the flow to the other. It takes no time on the wire. See
+    /// `transport/uec/frame.rs`.
+    UecAhead = 12, "uec-ahead";
     /// A queue at the other end of a link is held, or let go; at a NIC that flow is. `seq` is packed (`link/holds.rs`).
     Hold = 9, "hold";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
@@ -117,7 +120,15 @@ impl Kind {
 
     /// Whether it is on a wire: who taps one sees it.
     pub const fn is_on_a_wire(self) -> bool {
-        !matches!(self, Self::Truth | Self::Queue | Self::JobEnd | Self::JobStart | Self::Heed)
+        !matches!(
+            self,
+            Self::Truth | Self::Queue | Self::JobEnd | Self::JobStart | Self::Heed | Self::UecAhead
+        )
+    }
+
+    /// Whether hosts with flows of UEC take it.
+    pub(crate) const fn is_of_uec(self) -> bool {
+        self as u8 >= FIRST_UEC || matches!(self, Self::UecAhead)
     }
 
     /// Its word in tables.

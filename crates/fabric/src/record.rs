@@ -262,6 +262,12 @@ pub struct FlowRecord {
     pub nacks: u64,
     /// How often its queue pair waited too long for an ACK.
     pub timeouts: u64,
+    /// ACKs that the sender of a flow of Ultra Ethernet got.
+    pub acks: u64,
+    /// Requests for credit that it sent (RTS).
+    pub rts: u64,
+    /// Headers of its packets that came trimmed.
+    pub trimmed_packets: u64,
     /// Whether its queue pair is in error: it had waited in vain once more than it may. If all has arrived, the flow has ended.
     pub failed: bool,
     /// Packets that came before one of the flow that was sent earlier. 0 unless switches spread packets, or

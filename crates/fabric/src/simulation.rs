@@ -26,7 +26,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use backwater_engine::{Alone, Engine, Kind, Limits, Link, Place, Post, Processes, Profile, Stop};
 use backwater_topology::{Network, Role};
-use backwater_traffic::Flow;
 use backwater_traffic::trace::{Finishes, Step};
 use backwater_units::{Span, Time};
 
@@ -160,8 +159,7 @@ impl Simulation {
         let (lookahead, reach) = sizes::spans(network, spec.packet.payload + spec.packet.header);
         let finite = (0..).zip(&world.flows).filter(|(_, flow)| !flow.is_endless());
         let ranks = world.programs.ranks.iter().filter(|rank| !rank.is_endless()).count();
-        let goal =
-            finite.map(|(index, flow)| steps_of(index, flow, &world)).sum::<u64>() + (ranks + ended) as u64;
+        let goal = finite.map(|(index, _)| steps_of(index, &world)).sum::<u64>() + (ranks + ended) as u64;
         let grid = Engine::<FabricNode>::width_for(lookahead);
         let parts = (parts..grid.as_ps()).find(|parts| grid.as_ps().is_multiple_of(*parts));
         let width = Span::from_ps(parts.map_or(1, |parts| grid.as_ps() / parts));
@@ -170,7 +168,7 @@ impl Simulation {
         let is_alone = processes.count() == 1 && !matches!(kind, Kind::Windows { threads: 2.. });
         let homes = if is_alone { homes::any(network) } else { homes::homes(network) };
         let wires = network.links().iter().map(|link| Link { nodes: (link.a, link.b), delay: link.delay });
-        let links = || wires.chain(world.jobs.links(&spec)).collect();
+        let links = || wires.chain(world.jobs.links(&spec)).chain(world.links_ahead()).collect();
         let engine = Engine::among(processes, kind, build, &homes, links, width, reach).with_grid(grid);
         let steps = if spec.probe.dependencies { spec.steps } else { Vec::new() };
         let network = spec.network;
@@ -571,9 +569,8 @@ impl Simulation {
 }
 
 /// How many steps towards the goal a flow that ends takes: it is over when its last packet has arrived and its last ACK, if there are any.
-fn steps_of(index: u32, flow: &Flow, world: &World) -> u64 {
-    let acked = world.is_put(index) || world.pairs[usize::from(world.pair_of(flow))].ack.is_some();
-    if acked { 2 } else { 1 }
+fn steps_of(index: u32, world: &World) -> u64 {
+    if world.ack_of(index).is_some() { 2 } else { 1 }
 }
 
 fn build(node: u32, spec: &Spec, ends: &HostFlows, world: &World) -> FabricNode {

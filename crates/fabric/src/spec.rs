@@ -24,6 +24,7 @@ mod put;
 mod reliability;
 mod throttle;
 mod two_pools;
+mod uec;
 
 use crate::switch::forwarding::ecmp::PathHash;
 use crate::user::UserSpec;
@@ -38,6 +39,7 @@ pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
 pub use two_pools::TwoPoolsSpec;
+pub use uec::{MOST_UEC_RANGE, UecCredits, UecSpec, UecWindow};
 
 /// A fabric, its traffic and what to observe.
 #[derive(Clone, Debug)]
@@ -75,6 +77,11 @@ pub struct Spec {
     /// By traffic entry: the kind of its PUTs; entries without one, or beyond the list, have queue pairs of RoCE. PUTs are spaced by
     /// their policy only: their flows are not [`backwater_traffic::Pacing::Constant`].
     pub put_of: Vec<Option<u16>>,
+    /// The kinds of flows of Ultra Ethernet.
+    pub uecs: Vec<UecSpec>,
+    /// By traffic entry: the kind of its flows of Ultra Ethernet; entries without one, or beyond the list, have other transports. Each flow
+    /// has a size or no end, and a connection of its own; hosts have one port.
+    pub uec_of: Vec<Option<u16>>,
     /// The receive queue of each host, by host index; hosts without one, or beyond the list, take what comes at once.
     pub endpoints: Vec<Option<EndpointSpec>>,
     /// How NICs serve what they have to send.

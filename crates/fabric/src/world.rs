@@ -5,6 +5,7 @@ use std::sync::Arc;
 use backwater_control::detector::Detector;
 use backwater_control::flow_control::{Form, LossyPool};
 use backwater_control::isolation::KeyKind;
+use backwater_engine::Link;
 use backwater_topology::{MAX_HOST_PORTS, Network, Port, Routes};
 use backwater_traffic::program::Programs;
 use backwater_traffic::{Flow, MAX_PACKETS, OWN_CONNECTION};
@@ -17,7 +18,7 @@ use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
     Arbiter, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
-    ReliableSpec, Spec, SwitchSpec, Switching, samples_rate,
+    ReliableSpec, Spec, SwitchSpec, Switching, UecSpec, samples_rate,
 };
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
@@ -151,6 +152,14 @@ pub(crate) struct World {
     pair_of: Vec<u16>,
     /// The PUT streams, if there are any.
     pub(crate) streams: Option<Box<Streams>>,
+    /// The kinds of flows of UEC.
+    pub(crate) uecs: Vec<UecSpec>,
+    /// Index into them by traffic entry.
+    uec_of: Vec<Option<u16>>,
+    /// By flow, the round trip that its sender knows at first, where that is of its own path: picoseconds. Else empty.
+    uec_bases: Arc<[u64]>,
+    /// By host, the shortest delay of its links: what goes ahead of a frame of UEC takes that of both ends. Empty without UEC.
+    ahead: Vec<u64>,
     /// By traffic entry: whether every event of its PUTs is recorded. Empty if none are.
     pub(crate) puts_of: Vec<bool>,
     /// Whether what PUT streams do is summed up by period.
@@ -322,6 +331,10 @@ impl World {
             user: User::new(user),
             pair_of: spec.pair_of.clone(),
             streams: Streams::new(&spec.puts, &spec.put_of, &flows, |flow| classes.class(flow.priority)),
+            ahead: ahead(spec),
+            uec_bases: uec_bases(spec, &flows),
+            uecs: spec.uecs.clone(),
+            uec_of: spec.uec_of.clone(),
             puts_of: if_any(&spec.probe.puts),
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
@@ -395,10 +408,42 @@ impl World {
         self.streams.as_ref().is_some_and(|streams| streams.of(flow).is_some())
     }
 
+    /// The kind of a flow of UEC.
+    #[inline]
+    pub(crate) fn uec_kind(&self, flow: u32) -> Option<u16> {
+        self.uec_of.get(usize::from(self.flows[flow as usize].group)).copied().flatten()
+    }
+
+    /// The round trip that the sender of a flow of UEC knows at first, in picoseconds.
+    pub(crate) fn base_rtt(&self, flow: u32, spec: &UecSpec) -> u64 {
+        self.uec_bases.get(flow as usize).copied().unwrap_or(spec.base.as_ps())
+    }
+
+    /// How long what goes ahead of a frame of UEC takes from one end of a flow to the other, in picoseconds: less than any frame does.
+    #[inline]
+    pub(crate) fn ahead(&self, flow: u32) -> u64 {
+        let flow = &self.flows[flow as usize];
+        self.ahead[flow.src as usize] + self.ahead[flow.dst as usize]
+    }
+
+    /// Between which hosts something goes ahead.
+    pub(crate) fn links_ahead(&self) -> Vec<Link> {
+        let flows = (0..).zip(&self.flows).filter(|(index, _)| self.uec_kind(*index).is_some());
+        let node = |host: u32| self.hosts[host as usize];
+        let mut links: Vec<((u32, u32), u64)> =
+            flows.map(|(index, flow)| ((node(flow.src), node(flow.dst)), self.ahead(index))).collect();
+        links.sort_unstable();
+        links.dedup();
+        links.into_iter().map(|(nodes, delay)| Link { nodes, delay: Span::from_ps(delay) }).collect()
+    }
+
     /// Size of the frame that acknowledges a flow; `None` without one.
     pub(crate) fn ack_of(&self, flow: u32) -> Option<Bytes> {
         if let Some(put) = self.streams.as_ref().and_then(|streams| Some(streams.kind(streams.of(flow)?))) {
             return Some(put.ack_size);
+        }
+        if let Some(kind) = self.uec_kind(flow) {
+            return Some(self.uecs[usize::from(kind)].frame);
         }
         let pair = self.pair_of(&self.flows[flow as usize]);
         self.pairs[usize::from(pair)].ack.as_ref().map(|ack| ack.size)
@@ -496,6 +541,33 @@ impl World {
             _ => self.payload,
         }
     }
+}
+
+/// [`World::uec_bases`]. The propagation is that of the path, the rest that of the longest one (`main_uec.cpp:796`).
+fn uec_bases(spec: &Spec, flows: &[Flow]) -> Arc<[u64]> {
+    if spec.uecs.iter().all(|kind| kind.pair.is_none()) {
+        return Arc::default();
+    }
+    let of = |flow: &Flow| {
+        let kind = spec.uec_of.get(usize::from(flow.group)).copied().flatten();
+        let Some(kind) = kind.map(|kind| &spec.uecs[usize::from(kind)]) else { return 0 };
+        let Some(longest) = kind.pair else { return kind.base.as_ps() };
+        let path = spec.routes.path(&spec.network, flow.src, flow.dst, |_| 0);
+        let delay = |&(node, port): &(u32, u16)| spec.network.ports(node)[usize::from(port)].delay.as_ps();
+        let own = 2 * path.iter().map(delay).sum::<u64>();
+        (kind.base.as_ps() + own).saturating_sub(longest.as_ps())
+    };
+    flows.iter().map(of).collect()
+}
+
+/// [`World::ahead`]
+fn ahead(spec: &Spec) -> Vec<u64> {
+    let network = &spec.network;
+    let hosts = if spec.uecs.is_empty() { &[][..] } else { network.hosts() };
+    // Two hosts with a link between them have its delay together.
+    let delay = |port: &Port| port.delay.as_ps() / if network.is_switch(port.peer) { 1 } else { 2 };
+    let of = |host: &u32| network.ports(*host).iter().map(delay).min().unwrap_or(0);
+    hosts.iter().map(of).collect()
 }
 
 /// A list of what is wanted, or an empty one if nothing is.

@@ -32,4 +32,5 @@ mod slow_hosts;
 mod third_groups;
 mod throttle;
 mod traces;
+mod uec;
 mod windows;

@@ -12,6 +12,8 @@ use backwater_units::{Rate, Span, Time};
 use self::settings::{Np, Pacing, Parameters, PathFacts, Unread, Wants, WindowCounts};
 #[cfg(feature = "config")]
 use crate::config::Quantity;
+#[cfg(feature = "config")]
+use crate::uec::settings::{NsccParams, NsccRcccParams, RcccParams};
 use crate::{CodePoint, ConfigError};
 
 mod aimd;
@@ -95,6 +97,12 @@ controller::reactions! {
     Pcn(Pcn) = "pcn", pcn: PcnParams;
     /// A function of the user's.
     Custom() = "custom", custom: CustomParams;
+    /// The window of Ultra Ethernet, by queueing delay and marks: NSCC. For transport = uec.
+    Nscc() = "nscc", nscc: NsccParams;
+    /// The credits of Ultra Ethernet, which receivers give: RCCC. For transport = uec.
+    Rccc() = "rccc", rccc: RcccParams;
+    /// Both, each of which must allow a packet. For transport = uec.
+    NsccRccc() = "nscc+rccc", nscc_rccc: NsccRcccParams;
 }
 
 controller::family! {

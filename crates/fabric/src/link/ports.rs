@@ -153,6 +153,12 @@ pub(crate) enum Purpose {
     Tell,
     /// A queue pair may have waited too long for an ACK; argument: sender slot.
     Retry,
+    /// A packet of a flow of UEC may have waited too long for an ACK; argument: sender slot.
+    Expiry,
+    /// A host gives the next credit of UEC.
+    Pull,
+    /// It looks at what came of UEC; argument: receiver slot.
+    Look,
 }
 
 /// Ports of a node and its bookkeeping.

@@ -23,7 +23,7 @@ use crate::nic::pacing_queue::PacingQueue;
 use crate::nic::pft::Throttle;
 use crate::nic::receive_queue::Endpoint;
 use crate::nic::reliable::Responders;
-use crate::nic::reorder::{Counts, Reorder};
+use crate::nic::reorder::{Counts as Early, Reorder};
 use crate::nic::requests::Requests;
 use crate::node::node_of_ports;
 use crate::observe::goodput::Delivered;
@@ -39,6 +39,7 @@ use crate::transport::roce::connection::Connection;
 use crate::transport::roce::pacer::Pacer;
 use crate::transport::roce::queue_pair::{Receiver, Sender};
 use crate::transport::roce::queue_pairs;
+use crate::transport::uec::outgoing::Counts;
 use crate::user::UserFault;
 use crate::world::World;
 
@@ -297,7 +298,8 @@ impl<N: Nics> Host<N> {
             let port = ports_of(stream.flow)[0];
             (port, ports.egress(port).rate())
         };
-        let transports = Transports::new(host as u32, ports.count(), way, world);
+        let of_host = (ends.sent(host), ends.received(host));
+        let transports = Transports::new(host as u32, ports.count(), of_host, way, world);
         let mut this = Self {
             nics,
             detour: endpoint.is_some() || reorder.is_some() || responders.is_some(),
@@ -487,6 +489,9 @@ impl<N: Nics> Host<N> {
         if let Some(jobs) = &mut self.jobs {
             jobs.place(places);
         }
+        if let Some(uec) = self.transports.uec_mut() {
+            uec.place(places);
+        }
     }
 
     #[inline]
@@ -574,13 +579,24 @@ impl<N: Nics> Host<N> {
     }
 
     /// What came early at the receiver of a slot.
-    pub(crate) fn reordered(&self, slot: u32) -> Counts {
-        self.reorder.as_ref().map_or_else(Counts::default, |reorder| reorder.counts(slot))
+    pub(crate) fn reordered(&self, slot: u32) -> Early {
+        self.reorder.as_ref().map_or_else(Early::default, |reorder| reorder.counts(slot))
     }
 
     /// Packets that came to the receiver of a slot once more.
     pub(crate) fn duplicates(&self, slot: u32) -> u32 {
-        self.responders.as_ref().map_or(0, |responders| responders.duplicates(slot))
+        let of_pairs = self.responders.as_ref().map_or(0, |responders| responders.duplicates(slot));
+        of_pairs + self.transports.uec().map_or(0, |uec| uec.came(slot).0)
+    }
+
+    /// Headers of trimmed packets that came to the receiver of a slot.
+    pub(crate) fn trimmed(&self, slot: u32) -> u32 {
+        self.transports.uec().map_or(0, |uec| uec.came(slot).1)
+    }
+
+    /// What happened at the source of a flow of UEC, by slot of the sender.
+    pub(crate) fn uec_counts(&self, slot: u32) -> Counts {
+        self.transports.uec().map_or_else(Counts::default, |uec| uec.counts(slot))
     }
 
     /// Calls of functions of the user's that failed.

@@ -17,3 +17,4 @@ pub(crate) mod requests;
 mod scheduler;
 mod steps;
 mod transports;
+mod uec;

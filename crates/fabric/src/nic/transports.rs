@@ -12,11 +12,15 @@ use crate::world::World;
 impl<N: Nics> Host<N> {
     /// A sender has something to send from now on: whether one of them takes it.
     pub(crate) fn begin_beside(&mut self, pair: u32, now: u64, world: &World) -> bool {
-        let puts = world.is_put(self.senders[pair as usize].flow());
-        if puts {
+        let flow = self.senders[pair as usize].flow();
+        if world.is_put(flow) {
             self.begin_put(pair, now, world);
+        } else if let Some(kind) = world.uec_kind(flow) {
+            self.begin_uec(pair, kind, now, world);
+        } else {
+            return false;
         }
-        puts
+        true
     }
 
     /// A frame of one of them has come.
@@ -26,6 +30,7 @@ impl<N: Nics> Host<N> {
             Kind::Put => self.on_put(packet, cx),
             Kind::PutAck | Kind::PutNack => self.on_put_ack(packet, cx),
             Kind::Nack => self.on_nack(packet, cx),
+            kind if kind.is_of_uec() => self.on_uec(packet, cx),
             other => unreachable!("no host takes a frame of kind {}", other.word()),
         }
     }
@@ -36,6 +41,9 @@ impl<N: Nics> Host<N> {
             Purpose::Effect => self.effect_due(argument, cx),
             Purpose::Stream => self.stream_due(argument, cx),
             Purpose::Retry => self.retry_due(argument, cx),
+            Purpose::Expiry => self.expiry_due(argument, cx),
+            Purpose::Pull => self.pull_due(cx),
+            Purpose::Look => self.look_due(argument, cx),
             other => unreachable!("no host sets a timer for {other:?}"),
         }
     }
@@ -45,6 +53,7 @@ impl<N: Nics> Host<N> {
     pub(crate) fn take_from_transport<P: Post<Packet>>(&mut self, what: What, cx: &mut Ctx<'_, P>) {
         match what {
             What::Put(what) => self.send_put_frame(what, cx),
+            What::Uec(what) => self.send_uec(what, cx),
         }
     }
 }

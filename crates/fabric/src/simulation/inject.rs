@@ -53,7 +53,7 @@ impl Simulation {
                 destination.add_receiver(index, stream, world);
             }
             self.engine.changed(src);
-            self.goal += steps_of(index, flow, world);
+            self.goal += steps_of(index, world);
         }
         if !world.path_keys.is_empty() || !world.hashes.is_empty() {
             self.engine.each_node(|_, node| {

@@ -27,6 +27,7 @@ struct Came {
     ue: u64,
     refused: u64,
     duplicates: u64,
+    trimmed: u64,
     early: u64,
     early_most: u64,
     reorder_wait: Span,
@@ -43,6 +44,8 @@ struct Sent {
     resent: u64,
     nacks: u64,
     timeouts: u64,
+    acks: u64,
+    rts: u64,
     failed: bool,
     /// Behind earlier messages, paced, held, queued.
     delay: [Span; 4],
@@ -112,6 +115,7 @@ impl Simulation {
             ue: marks.1.into(),
             refused: receiver.refused().into(),
             duplicates: destination.duplicates(at).into(),
+            trimmed: destination.trimmed(at).into(),
             early: reordered.early.into(),
             early_most: reordered.most.into(),
             reorder_wait: Span::from_ps(match receiver.finish() {
@@ -125,7 +129,7 @@ impl Simulation {
     fn sent(&self, index: u32, source: HostRef<'_>, came: &Came, lost: &[recovery::Lost]) -> Sent {
         let slot = self.world.sender_slot[index as usize];
         let sender = source.sender(slot);
-        let (cnps, losses) = (sender.cnps(), sender.losses());
+        let (cnps, losses, uec) = (sender.cnps(), sender.losses(), source.uec_counts(slot));
         Sent {
             port: source.port_of_sender(slot),
             start: source.start_of(slot, &self.world),
@@ -133,8 +137,10 @@ impl Simulation {
             cnps_ce: cnps.0.into(),
             cnps_ue: cnps.1.into(),
             resent: sender.resent().into(),
-            nacks: losses.nacks.into(),
-            timeouts: losses.timeouts.into(),
+            nacks: u64::from(losses.nacks) + u64::from(uec.nacks),
+            timeouts: u64::from(losses.timeouts) + u64::from(uec.timeouts),
+            acks: uec.acks.into(),
+            rts: uec.rts.into(),
             failed: losses.failed,
             delay: sender.source_delay().parts().map(Span::from_ps),
             recovery: self.recovery(index, source, came, lost),
@@ -181,6 +187,9 @@ impl Simulation {
             duplicate_packets: came.duplicates,
             nacks: sent.nacks,
             timeouts: sent.timeouts,
+            acks: sent.acks,
+            rts: sent.rts,
+            trimmed_packets: came.trimmed,
             failed: sent.failed,
             early_packets: came.early,
             early_most: came.early_most,

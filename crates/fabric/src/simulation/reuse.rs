@@ -533,7 +533,7 @@ impl Simulation {
             let sender = self.host(flow.src)?.sender(self.world.sender_slot[*number as usize]);
             let receiver =
                 &self.host(flow.dst)?.receivers()[self.world.receiver_slot[*number as usize] as usize];
-            let acked = if steps_of(*number, flow, &self.world) == 2 { sender.acked_at() } else { 0 };
+            let acked = if steps_of(*number, &self.world) == 2 { sender.acked_at() } else { 0 };
             Some(receiver.finish().max(acked)).filter(|at| *at < u64::MAX)
         };
         let step = |(number, at): (u32, &AtHost)| {

@@ -5,6 +5,7 @@
 //! list of `packet.rs`, its timers in that of `link/ports.rs`.
 pub(crate) mod put;
 pub(crate) mod roce;
+pub(crate) mod uec;
 
 use backwater_units::Rate;
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -12,6 +13,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::transport::put::Puts;
 use crate::transport::put::streams::Stream;
 use crate::transport::roce::queue_pair::Sender;
+use crate::transport::uec::Uec;
 use crate::world::World;
 
 /// The transports of a host beside its queue pairs.
@@ -19,6 +21,10 @@ use crate::world::World;
 pub(crate) struct Transports {
     /// Its PUT streams.
     puts: Option<Box<Puts>>,
+    /// Its flows of UEC.
+    uec: Option<Box<Uec>>,
+    /// Whether it has any of these: one question where it has none.
+    any: bool,
 }
 
 /// A frame that a transport has to send.
@@ -26,6 +32,8 @@ pub(crate) struct Transports {
 pub(crate) enum What {
     /// One of a PUT stream.
     Put(put::What),
+    /// One of a flow of UEC.
+    Uec(uec::What),
 }
 
 /// A frame that can leave now.
@@ -39,15 +47,23 @@ pub(crate) struct Frame {
 }
 
 impl Transports {
-    /// Those of a host with so many ports: `way` says by which of them a PUT stream leaves, and the rate of that.
-    pub(crate) fn new(host: u32, ports: u16, way: impl Fn(&Stream) -> (u16, Rate), world: &World) -> Self {
-        Self { puts: Puts::new(host, ports, way, world) }
+    /// Those of a host with so many ports, which sends and receives these flows: `way` says by which of the ports a PUT stream leaves, and
+    /// the rate of that.
+    pub(crate) fn new(
+        host: u32,
+        ports: u16,
+        (sent, received): (&[u32], &[u32]),
+        way: impl Fn(&Stream) -> (u16, Rate),
+        world: &World,
+    ) -> Self {
+        let (puts, uec) = (Puts::new(host, ports, way, world), Uec::new(host, sent, received, world));
+        Self { any: puts.is_some() || uec.is_some(), puts, uec }
     }
 
     /// Whether it has nothing but queue pairs.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
-        self.puts.is_none()
+        !self.any
     }
 
     /// Records per sampling period.
@@ -57,6 +73,7 @@ impl Transports {
 
     /// The PUT streams of a host that is to have one more.
     pub(crate) fn puts_or_new(&mut self, ports: u16, world: &World) -> &mut Puts {
+        self.any = true;
         self.puts.get_or_insert_with(|| Box::new(Puts::empty(ports, world)))
     }
 
@@ -71,6 +88,17 @@ impl Transports {
         self.puts.as_deref_mut()
     }
 
+    /// Its flows of UEC.
+    #[inline]
+    pub(crate) fn uec(&self) -> Option<&Uec> {
+        self.uec.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn uec_mut(&mut self) -> Option<&mut Uec> {
+        self.uec.as_deref_mut()
+    }
+
     /// What they send now if these classes may; else when to ask again if nothing happens before.
     #[inline]
     pub(crate) fn peek(
@@ -80,6 +108,18 @@ impl Transports {
         now: u64,
         world: &World,
     ) -> Result<Frame, u64> {
-        self.puts.as_mut().map_or(Err(u64::MAX), |puts| puts.peek(open, senders, now, world))
+        let put = self.puts.as_mut().map_or(Err(u64::MAX), |puts| puts.peek(open, senders, now, world));
+        let uec = self.uec.as_mut().and_then(|uec| uec.peek(open, world));
+        first(put, uec)
+    }
+}
+
+/// What has been due for longer.
+#[inline]
+fn first(one: Result<Frame, u64>, other: Option<Frame>) -> Result<Frame, u64> {
+    match (one, other) {
+        (Ok(one), Some(other)) if one.since <= other.since => Ok(one),
+        (_, Some(other)) => Ok(other),
+        (one, None) => one,
     }
 }

@@ -159,6 +159,19 @@ impl Table for FlowRecord {
             "How often the queue pair waited too long for an ACK.",
             Take::U64(|r| r.timeouts),
         ),
+        column("acks", "count", "ACKs that the sender got. 0 but for Ultra Ethernet.", Take::U64(|r| r.acks)),
+        column(
+            "rts",
+            "count",
+            "Requests for credit (RTS) that the sender sent. 0 but for Ultra Ethernet.",
+            Take::U64(|r| r.rts),
+        ),
+        column(
+            "trimmed_packets",
+            "count",
+            "Headers of packets that a switch had trimmed, at the receiver. 0 but for Ultra Ethernet.",
+            Take::U64(|r| r.trimmed_packets),
+        ),
         column(
             "failed",
             "flag",

@@ -14,6 +14,9 @@ pub enum Transport {
     Roce,
     /// PUTs (RDMA writes), numbered, acknowledged and repeated as `[put]` says. They may be lost.
     Put,
+    /// Flows of Ultra Ethernet (UEC), delivered in no order and spread over all ways, as `[uec]` says. They may be lost. `[cc]` rules them with the kinds nscc,
+    /// rccc and nscc+rccc.
+    Uec,
 }
 
 /// How the speed of a slow host changes, by its kind.

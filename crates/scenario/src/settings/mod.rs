@@ -24,6 +24,7 @@ mod switch;
 mod topology;
 mod traffic;
 mod two_pools;
+mod uec;
 mod workload;
 
 use schemars::JsonSchema;
@@ -71,6 +72,7 @@ pub use switch::{
 pub use topology::{Edge, Routing, Shape, Topology, Ugal, UgalQueue};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
 pub use two_pools::TwoPools;
+pub use uec::{BaseRtt, Uec};
 pub use workload::{Steps, Workload};
 
 /// Which published system the values that the file does not give are taken from.
@@ -222,6 +224,8 @@ pub struct Settings {
     pub transport: ReliabilitySettings,
     /// The default protocol of PUTs.
     pub put: PutSettings,
+    /// Flows of Ultra Ethernet.
+    pub uec: Uec,
     /// Who sends what to whom. After them stand, in a scenario that is checked, those of the jobs.
     #[serde(default)]
     pub traffic: Vec<Traffic>,

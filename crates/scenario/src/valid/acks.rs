@@ -10,7 +10,8 @@ pub(super) fn check(context: &mut Context<'_>, spec: &Spec) {
     let has_acks = |group: u16| {
         let is_put = spec.put_of.get(usize::from(group)).is_some_and(Option::is_some);
         let pair = spec.pair_of.get(usize::from(group)).copied().unwrap_or(0);
-        is_put || spec.pairs.get(usize::from(pair)).is_some_and(|pair| pair.ack.is_some())
+        let is_uec = spec.uec_of.get(usize::from(group)).is_some_and(Option::is_some);
+        is_put || is_uec || spec.pairs.get(usize::from(pair)).is_some_and(|pair| pair.ack.is_some())
     };
     let mut without = std::collections::BTreeSet::new();
     for event in spec.steps.iter().flat_map(|step| &step.after) {

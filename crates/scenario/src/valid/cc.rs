@@ -11,7 +11,8 @@ use backwater_topology::{Network, Port, Routes, facts};
 use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
 
-use super::{Context, is_put, reliability, user, windows};
+use super::uec::is_uec;
+use super::{Context, has_pairs, is_put, reliability, user, windows};
 use crate::document::{Step, at};
 use crate::settings::{
     CcKind, CcSettings, Clock, DetectorKind, Kinds, NicPort, OnUe, Settings, Variant, Workload,
@@ -23,6 +24,8 @@ pub(super) struct Pairs {
     pub(super) of_entry: Vec<u16>,
     /// By traffic entry: whether it has no queue pairs, but PUTs.
     puts: Vec<bool>,
+    /// The same of flows of UEC.
+    uecs: Vec<bool>,
 }
 
 impl Pairs {
@@ -31,6 +34,9 @@ impl Pairs {
     pub(super) fn ack_priority(&self, group: u16, priority: u8) -> Option<u8> {
         if self.puts.get(usize::from(group)) == Some(&true) {
             return Some(priority);
+        }
+        if self.uecs.get(usize::from(group)) == Some(&true) {
+            return None;
         }
         let kind = self.of_entry.get(usize::from(group)).copied().unwrap_or_default();
         self.kinds[usize::from(kind)].ack.map(|ack| ack.priority.unwrap_or(priority))
@@ -57,14 +63,17 @@ pub(super) fn pairs(
     let settings = context.settings;
     let shares = |flow: &&Flow| {
         let index = usize::from(flow.group);
-        !is_put(settings, index) && settings.traffic.get(index).is_none_or(|entry| entry.cc.is_none())
+        has_pairs(settings, index) && settings.traffic.get(index).is_none_or(|entry| entry.cc.is_none())
     };
     // Nobody's: it is judged as if it were everybody's. So is what measures round trips, by the longest of the network.
     let of_common: Vec<Flow> = flows.iter().filter(shares).copied().collect();
     let round_trips = settings.cc.wants().segments.is_some();
     let all = if of_common.is_empty() || round_trips { flows } else { &of_common };
     let common = pair(context, &settings.cc, &at!["cc"], &Fabric { network, routes, flows: all });
-    let puts = (0..settings.traffic.len()).map(|entry| is_put(settings, entry)).collect();
+    let of = |test: fn(&Settings, usize) -> bool| {
+        (0..settings.traffic.len()).map(move |entry| test(settings, entry)).collect()
+    };
+    let (puts, uecs) = (of(is_put), of(is_uec));
     reliability::check(context, flows, |index| {
         let own: Vec<Flow> = flows.iter().filter(|flow| usize::from(flow.group) == index).copied().collect();
         Fabric { network, routes, flows: &own }.facts(settings)
@@ -73,12 +82,11 @@ pub(super) fn pairs(
     let shared = settings.transport.reliability;
     let bare = common.as_ref().and_then(|pair| pair.ack);
     let common = common.map(|pair| reliability::with(&pair, shared, settings, facts));
-    let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts };
+    let mut pairs = Pairs { kinds: common.into_iter().collect(), of_entry: Vec::new(), puts, uecs };
     let mut whole = !pairs.kinds.is_empty();
     for (index, entry) in settings.traffic.iter().enumerate() {
         let own_kind = reliability::of(settings, index);
-        let puts = is_put(settings, index);
-        if puts || (entry.cc.is_none() && own_kind == shared) {
+        if !has_pairs(settings, index) || (entry.cc.is_none() && own_kind == shared) {
             pairs.of_entry.push(0);
             continue;
         }

@@ -6,7 +6,7 @@ use super::cc::below;
 use super::combined::is_combined;
 use super::flows::PRIORITY;
 use super::idle::is;
-use super::{is_put, keyed, overflow, reliability};
+use super::{has_pairs, is_put, keyed, overflow, reliability};
 use crate::document::{Step, at};
 use crate::settings::{
     Arbiter, CcSettings, DetectorKind, EcmpHash, Fault, FlowControl, Form, LoadBalancing, MarkAt, MarkBasis,
@@ -469,7 +469,7 @@ fn under_pfc(settings: &Settings) -> bool {
 /// The first traffic entry that does not send again what is lost.
 fn fragile(settings: &Settings) -> Option<usize> {
     let repeats =
-        |index| is_put(settings, index) || reliability::of(settings, index) != ReliabilityKind::None;
+        |index| !has_pairs(settings, index) || reliability::of(settings, index) != ReliabilityKind::None;
     (0..settings.traffic.len()).find(|index| !repeats(*index))
 }
 
@@ -634,7 +634,7 @@ const ENTRY_CLASHES: [EntryClash; 8] = [
         at: &["transport"],
         both: |it, index, entry| {
             let none = reliability::of(it, index) == ReliabilityKind::None;
-            overflow::may_lose(it, entry.priority.unwrap_or(PRIORITY)) && !is_put(it, index) && none
+            overflow::may_lose(it, entry.priority.unwrap_or(PRIORITY)) && has_pairs(it, index) && none
         },
         message: |it, name| {
             format!(
@@ -721,9 +721,9 @@ pub(super) fn check(context: &mut Context<'_>) {
             .traffic
             .iter()
             .enumerate()
-            .any(|(index, entry)| entry.cc.is_none() && !is_put(settings, index));
+            .any(|(index, entry)| entry.cc.is_none() && has_pairs(settings, index));
     let shared = common.then(|| (vec![Step::Key("cc")], "cc.kind".to_owned(), &settings.cc));
-    let own = settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
+    let own = settings.traffic.iter().enumerate().filter(|(index, _)| has_pairs(settings, *index));
     let own = own.filter_map(|(index, entry)| {
         let place = vec![Step::Key("traffic"), Step::Index(index), Step::Key("cc")];
         Some((place, format!("traffic.{}.cc.kind", entry.name), entry.cc.as_ref()?))

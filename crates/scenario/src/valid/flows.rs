@@ -32,12 +32,12 @@ pub(super) fn fill(entry: &mut Traffic, shape: &Shape) {
     if !matches!(entry.workload, Workload::HpccFlows { .. }) {
         entry.priority.get_or_insert(PRIORITY);
     }
-    let put = entry.transport == Some(Transport::Put);
-    if !matches!(entry.workload, Workload::Constant { .. }) && !put {
+    let pairs = !matches!(entry.transport, Some(Transport::Put | Transport::Uec));
+    if !matches!(entry.workload, Workload::Constant { .. }) && pairs {
         entry.control.get_or_insert(Control::Cc);
     }
     let mixed = matches!(entry.workload, Workload::MpiIo { .. } | Workload::ClosedLoop { .. });
-    if entry.workload.repeats() && !put {
+    if entry.workload.repeats() && pairs {
         entry.connection.get_or_insert(if mixed { Connection::Pair } else { Connection::Message });
     }
     match &mut entry.workload {

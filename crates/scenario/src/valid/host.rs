@@ -9,7 +9,7 @@ use backwater_traffic::Flow;
 use backwater_units::{Bytes, Rate, Span};
 
 use super::lanes::Lanes;
-use super::{Context, is_put, mtu, reliability};
+use super::{Context, has_pairs, mtu, reliability};
 use crate::document::at;
 use crate::quantity::Quantity;
 use crate::settings::{self, FlowControl, NicAcks, Pattern, ReliabilityKind, Settings, Workload};
@@ -126,7 +126,7 @@ fn queue_pairs(settings: &Settings, network: &Network, flows: &[Flow]) -> Vec<bo
     let mut found = vec![false; network.hosts().len()];
     let loses = |flow: &&Flow| {
         let entry = usize::from(flow.group);
-        is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None
+        !has_pairs(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None
     };
     for flow in flows.iter().filter(|flow| !loses(flow)) {
         found[flow.dst as usize] = true;

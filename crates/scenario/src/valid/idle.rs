@@ -11,7 +11,7 @@ mod transport;
 use backwater_codes::{Code, Remark};
 
 use self::readers::{Reader, unread};
-use super::{Context, is_put, put};
+use super::{Context, has_pairs, is_put, put};
 use crate::document::{Node, Value};
 use crate::settings::{CcSettings, FlowControl, Kinds, PfcWatchdog, Settings};
 
@@ -21,21 +21,25 @@ type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
 /// Notes a caveat for each group of such keys.
 pub(super) fn report(context: &mut Context<'_>) {
     let settings = context.settings;
-    let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| !is_put(settings, *index));
+    let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| has_pairs(settings, *index));
     let used = || entries().map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc));
     let segments = |cc: &CcSettings| cc.wants().segments.is_some();
     let acknowledged = used().any(|cc| segments(cc) || cc.kind.has_window());
-    let puts = put::all(settings);
-    let all_segments = !puts && used().all(segments);
+    let none = !(0..settings.traffic.len()).any(|entry| has_pairs(settings, entry));
+    let all_segments = !none && used().all(segments);
     let others: [Case<'_>; 4] = [
         (
-            puts,
+            none,
             &["ack"],
             &["every", "size", "priority"],
-            "traffic of PUTs alone, which have [put.ack]".to_owned(),
+            if put::all(settings) {
+                "traffic of PUTs alone, which have [put.ack]".to_owned()
+            } else {
+                "traffic without queue pairs".to_owned()
+            },
         ),
         (
-            !puts && settings.ack.every == 0 && !acknowledged,
+            !none && settings.ack.every == 0 && !acknowledged,
             &["ack"],
             &["size", "priority"],
             "ack.every = 0".to_owned(),

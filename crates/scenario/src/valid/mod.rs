@@ -32,6 +32,7 @@ mod reliability;
 mod throttle;
 mod topology;
 mod two_pools;
+mod uec;
 mod user;
 mod windows;
 mod workload;
@@ -50,6 +51,7 @@ use self::lanes::Lanes;
 pub use self::probe::LongQueues;
 use self::probe::Memory;
 use self::put::{Puts, is_put};
+use self::uec::{Uecs, has_pairs};
 use crate::document::{DocumentError as ScenarioError, Problem, Source};
 use crate::document::{Node, Step, at};
 use crate::scenario::Scenario;
@@ -305,7 +307,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     let settings = context.settings;
     compatibility::check(context);
     let routes = network.as_ref().and_then(|network| topology::routes(context, network));
-    let puts = Puts::new(settings);
+    let (puts, uecs) = (Puts::new(settings), Uecs::new(settings));
     let flows = network.as_ref().map(|network| flows::flows(context, network, &puts));
     let pairs = match (&network, &routes, &flows) {
         (Some(network), Some(routes), Some(flows)) => cc::pairs(context, network, routes, flows),
@@ -313,6 +315,10 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     };
     let put_kinds = match (&network, &routes, &flows) {
         (Some(network), Some(routes), Some(flows)) => puts.specs(context, (network, routes), flows),
+        _ => None,
+    };
+    let uec_kinds = match (&network, &routes) {
+        (Some(network), Some(routes)) => uecs.specs(context, network, routes),
         _ => None,
     };
     let mut lanes = Lanes::new(settings, flows.as_deref().unwrap_or_default(), pairs.as_ref());
@@ -408,6 +414,8 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
         pair_of,
         puts: put_kinds?,
         put_of: puts.of_entry,
+        uecs: uec_kinds?,
+        uec_of: uecs.of_entry,
         endpoints: endpoints?,
         nic: host::nic(settings),
         depths: host::depths(settings),

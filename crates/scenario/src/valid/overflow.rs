@@ -6,7 +6,7 @@ use backwater_traffic::Flow;
 use backwater_units::Bytes;
 
 use super::cc::Pairs;
-use super::{Context, is_put, mtu, reliability};
+use super::{Context, has_pairs, mtu, reliability};
 use crate::document::{Node, Step, at};
 use crate::quantity::Quantity;
 use crate::settings::{DropsEarly, FlowControl, LossyRed, OnOverflow, Queueing, ReliabilityKind, Settings};
@@ -94,7 +94,7 @@ pub(super) fn acks(context: &mut Context<'_>, flows: &[Flow], pairs: &Pairs) {
     for flow in flows.iter().filter(|flow| !may_lose(settings, flow.priority)) {
         let entry = usize::from(flow.group);
         let sends_twice =
-            is_put(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None;
+            !has_pairs(settings, entry) || reliability::of(settings, entry) != ReliabilityKind::None;
         let lost =
             pairs.ack_priority(flow.group, flow.priority).filter(|&priority| may_lose(settings, priority));
         let Some(priority) = lost.filter(|_| !sends_twice && last != Some(entry)) else { continue };

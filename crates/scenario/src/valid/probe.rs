@@ -12,6 +12,7 @@ pub use self::long::LongQueues;
 pub(super) use self::long::{Memory, thresholds};
 pub(super) use self::puts::fill;
 use super::pattern::Pattern;
+use super::uec::is_uec;
 use super::{Context, is_put};
 use crate::document::at;
 use crate::document::nearest;
@@ -181,7 +182,12 @@ fn rates(context: &mut Context<'_>, flows: &[Flow]) -> Vec<bool> {
         } else {
             own.peek().is_some() && own.all(|flow| !flow.pacing.is_controlled())
         };
-        if is_put(settings, group) {
+        if is_uec(settings, group) {
+            let message =
+                format!("{name:?} is of transport = \"uec\", whose windows and credits are no rates");
+            let help = "take it out of probe.rates";
+            context.report(&at!["probe", "rates", index], message, "no controlled rate", help);
+        } else if is_put(settings, group) {
             let message = format!("{name:?} has PUTs, whose windows are no rates");
             let help = "take it out of probe.rates; probe.puts = [\"…\"] follows streams, probe.streams sums them up";
             context.report(&at!["probe", "rates", index], message, "no controlled rate", help);

@@ -8,14 +8,14 @@ use backwater_traffic::trace::{Event, Step};
 use backwater_traffic::{Flow, OWN_CONNECTION, Pacing};
 use backwater_units::Bytes;
 
-use super::{Context, faults, is_put};
+use super::{Context, faults, has_pairs};
 use crate::document::at;
 use crate::quantity::{AutoOr, Quantity};
 use crate::settings::{Kinds, OnOverflow, ReliabilityKind, RetryTimer, Settings};
 
-/// The kind of an entry's queue pairs; of PUTs, none.
+/// The kind of an entry's queue pairs; of other transports, none.
 pub(super) fn of(settings: &Settings, entry: usize) -> ReliabilityKind {
-    if is_put(settings, entry) {
+    if !has_pairs(settings, entry) {
         return ReliabilityKind::None;
     }
     let own = settings.traffic.get(entry).and_then(|entry| entry.reliability);

@@ -52,7 +52,7 @@ impl Extras {
         let reacts = matches!(flow.pacing, Pacing::Controlled | Pacing::Supplied { .. });
         let window = (reacts && pair.reaction.has_window()).then(|| Window::new(index, pair, world));
         let start = Start::new(world.nic.costs.as_ref());
-        let repeats = pair.reliable.filter(|_| !world.is_put(index));
+        let repeats = pair.reliable.filter(|_| !world.is_put(index) && world.uec_kind(index).is_none());
         let losses = repeats.map(|_| Losses::default());
         let recovery = repeats.map(|_| Box::default());
         let leads = repeats.filter(|_| world.first_of(index) == index);

@@ -562,6 +562,13 @@ impl Receiver {
         self.refused
     }
 
+    /// What came beside [`Self::on_put`] had this code.
+    #[inline]
+    pub(crate) fn count_mark(&mut self, code: CodePoint) {
+        self.ce_packets += u32::from(code == CodePoint::Congestion);
+        self.ue_packets += u32::from(code == CodePoint::Undetermined);
+    }
+
     /// A PUT is not accepted.
     pub(crate) const fn count_refused(&mut self) {
         self.refused += 1;

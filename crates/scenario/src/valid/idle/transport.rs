@@ -3,14 +3,14 @@ use backwater_codes::Remark;
 use backwater_control::transport::reliability::Scoreboard;
 
 use super::readers::{Reader, unread};
-use super::{Context, Written, is, is_put, reactions};
+use super::{Context, Written, has_pairs, is, reactions};
 use crate::settings::{Kinds, Settings, Traffic};
 
 /// What to say about what queue pairs do about losses.
 pub(super) fn report(context: &Context<'_>) -> Vec<Remark> {
     let settings = context.settings;
     let own = |(index, entry)| {
-        (!is_put(settings, index)).then(|| Reader::new(move |path| idle(settings, entry, path)))
+        has_pairs(settings, index).then(|| Reader::new(move |path| idle(settings, entry, path)))
     };
     let readers: Vec<Reader<'_>> = settings.traffic.iter().enumerate().filter_map(own).collect();
     let table = Written { name: "transport".to_owned(), node: context.wrote(&["transport"]) };

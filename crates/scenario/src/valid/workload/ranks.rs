@@ -9,6 +9,7 @@ use crate::document::{Step, at};
 use crate::quantity::Quantity;
 use crate::settings::{self, Congestor, Control, Mpi, NetworkTest, Placement, Workload};
 use crate::valid::is_put;
+use crate::valid::uec::is_uec;
 
 /// The queue pairs between the ranks of an entry, numbered from 0; the ranks go to the context. `None` if something is wrong, which is
 /// reported.
@@ -47,6 +48,11 @@ fn fits(entry: &mut Entry<'_, '_>) -> Option<()> {
         let message = "ranks send their messages over queue pairs, and transport = \"put\" has streams that know no messages";
         let help = "set transport = \"roce\" for this entry; its programs have puts and gets of their own";
         entry.report("transport", message, "not for ranks", help);
+    }
+    if is_uec(settings, entry.index) {
+        let message =
+            "ranks send their messages over queue pairs, and flows of transport = \"uec\" know no messages";
+        entry.report("transport", message, "not for ranks", "set transport = \"roce\" for this entry");
     }
     if traffic.control == Some(Control::LineRate) {
         let message = "the queue pairs of ranks have a reaction point";

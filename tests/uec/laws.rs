@@ -1,9 +1,9 @@
 //! What holds for any flows of Ultra Ethernet: everything comes once, everybody gets on, and no thread changes that.
 use backwater_fabric::record::FaultKind;
-use backwater_fabric::{Kind, LossShare, LossSpec, Spec};
+use backwater_fabric::{Control, Kind, LossShare, LossSpec, Simulation, Spec};
 use backwater_units::Time;
 use proptest::prelude::*;
-use scene::{FAST, Rules, run, run_until, try_run, us};
+use scene::{FAST, Rules, run, run_until, try_run, try_saved, us};
 
 use crate::{far, from_zero, near};
 
@@ -109,5 +109,10 @@ proptest! {
         prop_assert_eq!(&digest(FAST, false), &first);
         prop_assert_eq!(&digest(Kind::Windows { threads: 2 }, true), &first);
         prop_assert_eq!(&digest(Kind::Heap, true), &first);
+        // Saved and loaded twice while packets are under way.
+        let mut next = || Simulation::new(near(6, flows(), rules), FAST);
+        let stops = [(us(7), Vec::new()), (us(30), Vec::new())];
+        let saved = try_saved(&mut next, &Control::default(), &stops).expect("nothing breaks");
+        prop_assert_eq!(&(saved.totals.digest, saved.flows), &first);
     }
 }

@@ -89,15 +89,15 @@ def test_slow_spines_have_a_quarter_of_their_rate_both_ways() -> None:
     assert spines == {"20": "100Gbps", "21": "400Gbps"}
 
 
-def test_of_three_tiers_the_first_links_down_to_the_first_switches_are_slow(tmp_path: Path) -> None:
+def test_of_three_tiers_the_first_links_of_the_first_switches_are_slow(tmp_path: Path) -> None:
     scenario, _ = _made(tmp_path, "-failed 3 -linkspeed 100000")
-    slow = [(fault["kind"], fault["link"], fault["from"], fault["rate"]) for fault in scenario["fault"]]
+    slow = [(fault["kind"], fault["link"], fault["rate"]) for fault in scenario["fault"]]
     # Hosts n0 to n15, n16 to n23 above them, n24 to n31 in the middle, two to a pod, n32 to n35 at the top. The first
     # one in the middle has two links up; the second is two further in the count: one of its links is slow, too.
     assert slow == [
-        ("link-slow", ["n24", "n32"], "n32", "25000Mbps"),
-        ("link-slow", ["n24", "n33"], "n33", "25000Mbps"),
-        ("link-slow", ["n25", "n34"], "n34", "25000Mbps"),
+        ("link-slow", ["n24", "n32"], "25000Mbps"),
+        ("link-slow", ["n24", "n33"], "25000Mbps"),
+        ("link-slow", ["n25", "n34"], "25000Mbps"),
     ]
 
 
@@ -115,6 +115,87 @@ def test_failures_of_a_matrix_are_links_that_were_never_there(tmp_path: Path) ->
 
 
 # What each flag becomes.
+
+
+def _uec(folder: Path, flags: str, **others: Any) -> dict[str, Any]:
+    scenario, _ = _made(folder, flags, profile=None, **others)
+    return {name: scenario.get(name) for name in ("host", "packet", "switch", "uec", "cc", "run")}
+
+
+def test_a_published_command_says_the_transport_and_the_switches(tmp_path: Path) -> None:
+    topo = tmp_path / "leaf_spine.topo"
+    topo.write_text(TOPO)
+    flags = (
+        "htsim_uec -tm connection_matrices/one.cm -end 1000 -paths 128 -linkspeed 400000 -topo a/leaf_spine.topo"
+        " -q 100 -ecn 25 75 -cwnd 150 -sender_cc_only"
+    )
+    made = _uec(tmp_path, flags, topology=str(topo))
+    assert made["host"] == {"transport": "uec"}
+    # Packets of 4150 B.
+    assert made["packet"] == {"payload": "4086B", "header": "64B"}
+    # Three quarters of the round trip, 8.33712 us.
+    assert made["cc"] == {"kind": "nscc", "nscc": {"target": "6252840ps"}}
+    assert made["switch"] == {
+        "flow-control": "none",
+        "overflow": "drop",
+        "load-balancing": "entropy",
+        "port-buffer": "415000B",
+        "detector": {"kind": "red", "kmin": "103750B", "kmax": "311250B", "pmax": 1.0},
+    }
+    # 15 us, and six queues of 415 000 B at 400 Gbps, 8.3 us each.
+    assert made["uec"] == {
+        "rto": "64800000ps",
+        "backoff": False,
+        "entropies": 128,
+        "spread": "mixed",
+        "window": "622500B",
+    }
+    assert made["run"] == {"until": "1000us"}
+
+
+def test_without_flags_queue_and_marks_follow_from_the_round_trip(tmp_path: Path) -> None:
+    # The fat tree of 16 hosts: 43 packets; 9 and 35 of them are 0.2 and 0.8, rounded up.
+    made = _uec(tmp_path, "")
+    assert made["switch"]["port-buffer"] == f"{43 * 4150}B"
+    assert (made["switch"]["detector"]["kmin"], made["switch"]["detector"]["kmax"]) == ("37350B", "145250B")
+    # 15 us and six times 14.276 us.
+    assert made["uec"]["rto"] == "100656000ps"
+    assert made["uec"]["entropies"] == 64
+    # Without trimming five times as much, and a target of one round trip.
+    made = _uec(tmp_path, "-disable_trim")
+    assert made["switch"]["port-buffer"] == f"{5 * 43 * 4150}B"
+    assert made["cc"]["nscc"] == {"target": "14022720ps"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "as_of", "kind"),
+    [
+        ("", "2025-08", "nscc"),
+        ("", "2024-07", "rccc"),
+        ("-receiver_cc", "2025-08", "nscc+rccc"),
+        ("-sender_cc -receiver_cc", "2025-08", "nscc+rccc"),
+        ("-receiver_cc_only", "2025-08", "rccc"),
+        ("-sender_cc_only", "2024-08", "nscc"),
+        ("-receiver_cc_only -sender_cc_only", "2025-08", "nscc"),
+        ("-sender_cc_algo constant", "2025-08", "none"),
+    ],
+)
+def test_who_controls_is_what_the_last_flags_say(tmp_path: Path, flags: str, as_of: str, kind: str) -> None:
+    assert _uec(tmp_path, flags, as_of=as_of)["cc"]["kind"] == kind
+
+
+def test_thresholds_of_august_2024_were_a_quarter(tmp_path: Path) -> None:
+    detector = _uec(tmp_path, "-q 100 -ecn 25 75", as_of="2024-08")["switch"]["detector"]
+    # 6.25 and 18.75 packets.
+    assert (detector["kmin"], detector["kmax"]) == ("25937B", "77812B")
+
+
+def test_messages_of_a_connection_are_one_flow_of_this_transport(tmp_path: Path) -> None:
+    file = _matrix(tmp_path, 2, "0->1 id 1 msg start 0 size 4086\n" * 10)
+    command = htsim_flags.load(file, "-conn_reuse")
+    assert command.imported.files["app.trace"].splitlines()[2:] == ["message 0 from 0 to 1 bytes 40860"]
+    other = tomllib.loads(htsim_flags.load(file, "-conn_reuse", profile="roce").imported.files["scenario.toml"])
+    assert other["traffic"][0]["connection"] == "pair"
 
 
 def test_a_flow_starts_in_microseconds_and_the_run_ends_as_the_flag_says(tmp_path: Path) -> None:
@@ -219,7 +300,7 @@ def test_the_command_says_what_became_of_each_flag(tmp_path: Path, capsys: pytes
     ("more", "message"),
     [
         (["--as-of", "2024-07"], "--as-of 2024-07: it says how --flags are read; give --flags, too"),
-        (["--flags", "", "--profile", "roce", "--as-of", "2023"], "--as-of 2023: there are 2024-07, 2024-08, 2025-08"),
+        (["--flags", "", "--as-of", "2023"], "--as-of 2023: there are 2024-07, 2024-08, 2025-08"),
         (["--flags", "", "--delay", "1us"], "--delay 1us: the network of --flags is a fat tree of htsim"),
     ],
 )

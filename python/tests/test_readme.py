@@ -24,8 +24,8 @@ SCENARIOS = re.findall(r"```toml\n(.*?)```", SHOWN, re.DOTALL)
 COMMANDS = re.findall(r"`(backwater [^`]*)`", SHOWN)
 #: Blocks of commands with what they print.
 SESSIONS = re.findall(r"```\n(\$ backwater .*?)```", SHOWN, re.DOTALL)
-#: The papers that are judged.
-PAPERS = sorted(file.parent.name for file in (ROOT / "papers").glob("*/paper.toml"))
+#: The papers that are judged; the rows of uec are judged by who runs them.
+PAPERS = sorted(file.parent.name for file in (ROOT / "papers").glob("*/paper.toml") if file.parent.name != "uec")
 
 #: A row of a paper's table: claim, verdict, and the kind before it of those that are not counted.
 ROW = re.compile(r"^\| ([A-Z]+-\S+) \|.*\| \d+ \| ([a-z ]+)(?: \(([a-z ]+)\))?(?:: .*)? \|$", re.MULTILINE)

@@ -56,6 +56,7 @@ class Claim(Part):
     paper: str = Field(description="What the paper says or shows.")
     checks: tuple[Check, ...] = ()
     undecidable: str | None = Field(None, description="Why the text does not allow a verdict.")
+    each: bool = Field(False, description="Whether it is about one run: every seed must hold, not their mean.")
     quick: str | None = Field(None, description="Why shrunk runs (``--quick``) do not allow a verdict.")
     notes: dict[str, str] = Field(default_factory=dict, description="Per profile: what is known about a difference.")
 

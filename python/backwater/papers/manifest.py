@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from backwater.common import atomic_files
 from backwater.errors import UsageError
+from backwater.papers.paper_figure import Given
 from backwater.papers.reproduce import FigureRun, Reproduction
 
 FILE = "runs.json"
@@ -25,6 +26,8 @@ class Manifest:
     profiles: tuple[str, ...]
     quick: bool
     plan: Reproduction
+    #: A user's own rows, and the checkout that they need.
+    given: Given = field(default_factory=Given)
 
     def write(self, folder: Path) -> Path:
         """Write it to `folder`; the paths of runs in it are relative to there, so that both may move together."""
@@ -35,7 +38,8 @@ class Manifest:
         facts = {name: getattr(self, name) for name in ("system", "command", "figures", "profiles", "quick")}
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / FILE
-        whole = {"format": 1, **facts, "seeds": asked, "blocked": self.plan.blocked, "cells": cells}
+        given = {name: str(path) for name, path in asdict(self.given).items() if path is not None}
+        whole = {"format": 1, **facts, "given": given, "seeds": asked, "blocked": self.plan.blocked, "cells": cells}
         atomic_files.write_text(file, json.dumps(whole, indent=1) + "\n")
         return file
 
@@ -58,6 +62,7 @@ class Manifest:
                 tuple(data["profiles"]),
                 bool(data["quick"]),
                 Reproduction(cells=cells, seeds=seeds, blocked=blocked),
+                Given(**{name: Path(path) for name, path in data.get("given", {}).items()}),
             )
         except (FileNotFoundError, NotADirectoryError):
             raise UsageError(f"{folder} is not the folder of a report: {_instead(folder)}") from None

@@ -15,6 +15,8 @@ A setting that only a run can tell (F0 starts "when F1's rate falls below 15 Gbp
 Numbers that a reader wants beside the picture are tables of the report; a figure that has some offers::
 
     def tables(seeds: Seeds) -> Sequence[NumberTable]  # every seed's runs
+
+Where `experiment.toml` names published rows, each is a run and a claim besides. ``figure.py`` finds them as ``ROWS``.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import fnmatch
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -31,8 +33,9 @@ from pydantic import Field
 
 from backwater.errors import UsageError
 from backwater.experiments.plan import Axis, combinations
-from backwater.papers import Measurement, Runs, Seeds, claims, paper
+from backwater.papers import Measurement, Runs, Seeds, claims, paper, uec_rows
 from backwater.papers.files import Part, read_toml
+from backwater.scenario.scenario import Scenario
 
 
 class RunSpec(Part):
@@ -111,6 +114,7 @@ class FigureFile(Part):
     shared: str | tuple[str, ...] = Field(
         (), description="Files of runs, profiles and assumptions, relative to the figure's folder."
     )
+    rows: uec_rows.Selected | None = Field(None, description="Published rows whose commands are its runs.")
     first: tuple[RunSpec, ...] = Field((), description="Runs done first, which settle values for the others.")
     run: tuple[RunSpec, ...] = ()
     profile: dict[str, Changes] = Field(
@@ -154,6 +158,9 @@ class Figure:
     variants: tuple[Variant, ...] = ()
     #: What makes its runs smaller, besides a quick look.
     reduced: Reduced | None = None
+    #: The published rows among its runs, and a checkout of the program that they are of.
+    rows: tuple[uec_rows.Row, ...] = ()
+    checkout: Path | None = None
 
     @property
     def name(self) -> str:
@@ -171,7 +178,26 @@ class Figure:
             raise UsageError(f"{file} is missing")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        if self.rows:
+            vars(module)["ROWS"] = self.rows
         return cast("Module", module)
+
+    def scenario(self, spec: RunSpec, root: Path) -> Scenario:
+        """The scenario of a run; that of a published row is made below `root`."""
+        row = next((row for row in self.rows if row.name == spec.name), None)
+        if row is None:
+            return Scenario.load(self.folder / spec.scenario)
+        return uec_rows.scenario(row, root, self.checkout)
+
+    def unmeasured(self) -> dict[str, Measurement]:
+        """What its claims on rows ask for, of which a quick look has only some."""
+        names = {row.name for row in self.rows}
+        return {
+            check.metric: None
+            for claim in self.claims
+            for check in claim.checks
+            if claim.id.removeprefix("UEC-") in names
+        }
 
     def is_literal(self, profile: str) -> bool:
         """Whether a profile takes the paper at its word."""
@@ -215,7 +241,15 @@ class Figure:
         return (*known.of(run), *(text for one in changes for text in one), *smaller)
 
 
-def load(folder: Path) -> Figure:
+@dataclass(frozen=True)
+class Given:
+    """A user's own rows, and a checkout of the program that rows are of."""
+
+    rows: Path | None = None
+    checkout: Path | None = None
+
+
+def load(folder: Path, given: Given = Given()) -> Figure:
     """Read one figure's folder."""
     file = folder / "experiment.toml"
     try:
@@ -231,9 +265,30 @@ def load(folder: Path) -> Figure:
     if not experiment.profiles:
         default = tuple(profile.name for profile in known if profile.default)
         experiment = experiment.model_copy(update={"profiles": default})
-    own = claims.load(folder / "claims.toml")
+    own = claims.load(folder / "claims.toml") if experiment.rows is None or (folder / "claims.toml").is_file() else ()
     _require_profiles(own, known, folder / "claims.toml")
-    return Figure(folder, experiment, own, known)
+    if experiment.rows is None:
+        return Figure(folder, experiment, own, known)
+    return _with_rows(Figure(folder, experiment, own, known, checkout=given.checkout), experiment.rows, given.rows)
+
+
+def _with_rows(figure: Figure, asked: uec_rows.Selected, file: Path | None) -> Figure:
+    """The figure with published rows among its runs and claims."""
+    home = figure.folder.parent
+    place = str(figure.folder / "experiment.toml")
+    rows = uec_rows.select(uec_rows.read(file or home / uec_rows.PUBLISHED), asked.names, place)
+    quick = uec_rows.select(rows, asked.quick, place) if asked.quick else rows
+    skipped = [row.name for row in rows if row not in quick]
+    experiment = figure.experiment
+    runs = [RunSpec.model_validate({"name": row.name, "scenario": row.matrix, "cost": row.cost}) for row in rows]
+    found = uec_rows.claims(rows, {} if file is not None else uec_rows.spreads(home / uec_rows.SPREAD))
+    update = {
+        "run": (*experiment.run, *runs),
+        "quick": experiment.quick.model_copy(update={"skip": (*experiment.quick.skip, *skipped)}),
+    }
+    changed = experiment.model_copy(update=update)
+    own = figure.claims if asked.repeated else (*figure.claims, *found)
+    return replace(figure, experiment=changed, claims=own, rows=tuple(rows))
 
 
 def _require_profiles(own: Sequence[claims.Claim], known: Sequence[paper.Profile], file: Path) -> None:
@@ -274,15 +329,20 @@ def _with_shared(experiment: FigureFile, file: Path) -> FigureFile:
     return experiment.model_copy(update={"run": runs, "profile": profile, "assumption": assumption})
 
 
-def discover(system: str, only: Sequence[str] = (), root: Path | None = None) -> list[Figure]:
-    """The figures of a system, by name; `only` picks some of them."""
+def discover(system: str, only: Sequence[str] = (), root: Path | None = None, given: Given = Given()) -> list[Figure]:
+    """The figures of a system, by name; `only` picks some of them. A user's own rows are a figure by themselves."""
     place = home(system, root)
+    if given.rows is not None:
+        if not (place / uec_rows.OWN / "experiment.toml").is_file():
+            raise UsageError(f"--rows {given.rows}: {system} has no published rows; uec has")
+        return [load(place / uec_rows.OWN, given)]
     # Figures and tables by number, then what is neither.
-    names = sorted((path.parent.name for path in place.glob("*/experiment.toml")), key=_rank)
+    folders = (path.parent.name for path in place.glob("*/experiment.toml"))
+    names = sorted((name for name in folders if name != uec_rows.OWN), key=_rank)
     for name in only:
         if name not in names:
             raise UsageError(f"there is no figure {name!r} of {system}; there are: {', '.join(names)}")
-    return [load(place / name) for name in names if not only or name in only]
+    return [load(place / name, given) for name in names if not only or name in only]
 
 
 def _rank(name: str) -> tuple[int, str]:

@@ -22,7 +22,6 @@ from backwater.papers.claims import Judged, judge
 from backwater.papers.number_tables import NumberTable
 from backwater.papers.paper_figure import Figure, RunSpec
 from backwater.results import Results
-from backwater.scenario.scenario import Scenario
 
 #: The end of the name of a picture that is made for print.
 PRINTED = "-printed"
@@ -90,7 +89,7 @@ def plan_first(
     """The runs that settle values for other runs."""
     made, asked = Reproduction(RunFolders(root)), list[tuple[FigureRun, Job]]()
     for figure, profile, seed in _combinations(made, figures, profiles, seeds, quick=quick):
-        asked += _runs(figure, profile, seed, figure.experiment.first, {}, quick=quick)
+        asked += _runs(figure, profile, seed, figure.experiment.first, {}, root, quick=quick)
     return _keep(made, asked)
 
 
@@ -119,7 +118,7 @@ def plan(
                 made.blocked.append((figure.name, profile, seed))
                 continue
             values = figure.module().settle(done[key][seed])
-        asked += _runs(figure, profile, seed, figure.experiment.run, values, quick=quick)
+        asked += _runs(figure, profile, seed, figure.experiment.run, values, root, quick=quick)
     return _keep(made, asked)
 
 
@@ -135,11 +134,20 @@ def _combinations(
 
 
 def _runs(
-    figure: Figure, profile: str, seed: int, specs: Sequence[RunSpec], values: Mapping[str, str], *, quick: bool
+    figure: Figure,
+    profile: str,
+    seed: int,
+    specs: Sequence[RunSpec],
+    values: Mapping[str, str],
+    root: Path,
+    *,
+    quick: bool,
 ) -> Iterator[tuple[FigureRun, Job]]:
     """One seed's runs, with `values` in the place of their names in braces; they have no folders yet."""
     for spec in specs:
-        scenario = Scenario.load(figure.folder / spec.scenario)
+        if all(figure.skips(name, quick=quick) for name, _ in spec.expand()):
+            continue
+        scenario = figure.scenario(spec, root)
         for name, own in spec.expand():
             if figure.skips(name, quick=quick):
                 continue
@@ -186,7 +194,8 @@ def evaluate(figure: Figure, profile: str, made: Reproduction, root: Path | None
     tables: tuple[NumberTable, ...] = ()
     try:
         module = figure.module()
-        per_seed = [module.metrics(runs) for runs in ([{}] if analytic else by_seed.values())]
+        unmeasured = figure.unmeasured()
+        per_seed = [unmeasured | dict(module.metrics(runs)) for runs in ([{}] if analytic else by_seed.values())]
         judged = _judged(figure, profile, per_seed)
         if per_seed and file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +230,7 @@ def _draw(module: Any, seeds: Seeds, file: Path) -> None:
 def _judged(figure: Figure, profile: str, per_seed: Sequence[Mapping[str, Measurement]]) -> tuple[Judged, ...]:
     """Every claim's verdict; nothing is drawn in a figure without runs."""
     certain, literal = not figure.experiment.run, figure.is_literal(profile)
-    found = (judge(claim, figure.name, profile, per_seed, certain=certain) for claim in figure.claims)
+    found = (judge(claim, figure.name, profile, per_seed, each=claim.each, certain=certain) for claim in figure.claims)
     return tuple(replace(one, literal=literal) for one in found)
 
 

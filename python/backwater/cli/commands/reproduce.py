@@ -18,7 +18,7 @@ from backwater.experiments.executor import Job, Outcome
 from backwater.papers import paper, paper_figure, provenance, report, run_costs
 from backwater.papers import reproduce as machinery
 from backwater.papers.manifest import Manifest
-from backwater.papers.paper_figure import Figure
+from backwater.papers.paper_figure import Figure, Given
 from backwater.papers.report import making, order
 from backwater.papers.reproduce import Reproduction
 from backwater.papers.timing import Timing
@@ -33,6 +33,8 @@ def reproduce(
     jobs: AtLeastOne = None,
     quick: Flag = False,
     profile: str = "all",
+    rows: Path | None = None,
+    uet: Path | None = None,
     format_: Format = None,
     width: Width = None,
     out: Path | None = None,
@@ -50,7 +52,7 @@ def reproduce(
     Parameters
     ----------
     system
-        Which paper: tcd, ici, ec or pft.
+        Which paper: tcd, ici, ec or pft; or uec, the published rows of the Ultra Ethernet Consortium's simulator.
     figure
         Only this figure, such as fig03. May be given more than once.
     seeds
@@ -62,6 +64,11 @@ def reproduce(
     profile
         The settings: one of the paper's, which its paper.toml lists, such as ideal, or all; all if not given. A figure
         runs only under those that it is about.
+    rows
+        Of uec: judge the rows of this file instead, a CSV with the columns of papers/uec/published.csv.
+    uet
+        Of uec: a checkout of that simulator (ultraethernet/uet-htsim), whose matrices and topologies are taken. The
+        published ones are made anew if not given.
     format_
         Draw each figure a second time, as png, pdf or svg: fig03-authors-printed.pdf.
     width
@@ -75,7 +82,8 @@ def reproduce(
     """
     paper_of_pictures = pictures.asked(format_, width)
     root = out or Path("results/reproduce") / system
-    figures = paper_figure.discover(system, figure or ())
+    given = Given(rows, uet)
+    figures = paper_figure.discover(system, figure or (), given=given)
     profiles = paper.load(paper_figure.home(system)).chosen(profile, quick=quick)
     require_profiles(figures, profiles)
     require_folder(root, "--out")
@@ -93,9 +101,9 @@ def reproduce(
             outcomes += do(run_costs.expected(made, known), jobs, "runs", quiet=json_)
     timing.ran(outcomes)
     run_costs.learn(root, known, outcomes, quick=quick)
-    folder = root / _part(figure, profile, seeds, quick=quick)
+    folder = root / _part(figure or ([f"rows-{rows.stem}"] if rows else None), profile, seeds, quick=quick)
     names = tuple(item.name for item in figures)
-    manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made)
+    manifest = Manifest(system, shlex.join(["backwater", *sys.argv[1:]]), names, profiles, quick, made, given)
     manifest.write(folder)
     with paper_of_pictures.printed():
         code = finish(manifest, folder, root, timing, as_json=json_)

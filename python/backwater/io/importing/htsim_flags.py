@@ -20,8 +20,17 @@ from backwater.io.importing.became import Fate, Line, Settings, near, printable,
 from backwater.io.importing.profiles import line_rate
 from backwater.scenario.toml_writer import toml
 
-#: The profile of a scenario if none is named.
-PROFILE = "uec-400g"
+#: Bytes of a header, of an ACK and of a trimmed packet (`uec.cpp:28`, `uecpacket.h`).
+HEADER = 64
+#: What a scenario without a profile of its own has: the transport of that simulator, over what all profiles start from.
+BASE = "ideal"
+_UEC = {
+    "host.transport": "uec",
+    "packet.header": f"{HEADER}B",
+    "switch.flow-control": "none",
+    "switch.overflow": "drop",
+    "switch.load-balancing": "entropy",
+}
 
 #: Flags, and how many values each has.
 _VALUES = {
@@ -118,8 +127,6 @@ _CONTROLS = {(True, False): "nscc", (False, True): "rccc", (True, True): "nscc+r
 #: Versions of that simulator by which a command may be read; what differs is said in `_as_of`.
 VERSIONS = ("2024-07", "2024-08", "2025-08")
 
-#: Bytes of a header, of an ACK and of a trimmed packet (`uec.cpp:28`, `uecpacket.h`).
-HEADER = 64
 #: Default packet (`main_uec.cpp:74`), most entropies that a frame has room for here.
 MTU, MOST_PATHS = 4150, 1024
 #: Keys that say what the network is, which any transport runs on.
@@ -191,10 +198,9 @@ def load(
     """The scenario of a connection matrix under the flags of a command. Raises UsageError."""
     if as_of not in VERSIONS:
         raise UsageError(f"--as-of {printable(as_of)}: there are {', '.join(VERSIONS)}")
-    if profile is None:
-        raise UsageError("--flags: name the profile of the scenario with --profile, such as roce")
-    line_rate(profile)
-    reader = _Reader(file, as_of, profile or PROFILE, parse(flags))
+    if profile is not None:
+        line_rate(profile)
+    reader = _Reader(file, as_of, profile, parse(flags))
     (trace, holds, notes), failures = _core.import_matrix(
         read_bytes(file, "a connection matrix of htsim (.cm)"),
         str(file),
@@ -212,7 +218,7 @@ def load(
     files = {"topology.txt": tree.text(min(slow, tree.spines())), "app.trace": trace}
     files["scenario.toml"] = _SCENARIO.format(
         origin=f"{printable(str(file), 200)} and the flags {printable(flags.strip(), 400)} of htsim_uec",
-        profile=reader.profile,
+        profile=profile or BASE,
         settings=reader.settings.toml(),
         faults="".join(f"{toml({'fault': [fault]})}\n" for fault in faults),
         connection='connection = "pair"\n' if "-conn_reuse" in reader.given and not reader.uec else "",
@@ -226,7 +232,7 @@ def load(
 class _Reader:
     file: Path
     as_of: str
-    profile: str
+    profile: str | None
     lines: list[Line]
     settings: Settings = field(default_factory=Settings)
 
@@ -237,9 +243,10 @@ class _Reader:
             if flag in self.given and flag not in ("-log", "-debug"):
                 self.given[flag].become(Fate.NONE, "is given again, and the last one stands")
             self.given[flag] = line
-        defaults = json.loads(_core.profile_defaults())
         #: Whether the transport of the flags is that of the scenario.
-        self.uec = defaults[self.profile]["host"]["transport"] == "uec"
+        self.uec = self.profile is None or _transport(self.profile) == "uec"
+        if self.profile is None:
+            self.settings.keys |= _UEC
 
     # What a flag says.
 
@@ -364,10 +371,10 @@ class _Reader:
             if (ends := tree.up(switch, link)) is not None
         ]
         rate = f"{tree.top_gbps() * 250:.12g}Mbps"
-        found += [
-            {"kind": "link-slow", "link": list(ends), "from": ends[1], "rate": rate, "at": "0ns"} for ends in ends_of
-        ]
-        self.become_slow(len(ends_of), "links from tier 2 down to tier 1 have a quarter of their rate")
+        found += [{"kind": "link-slow", "link": list(ends), "rate": rate, "at": "0ns"} for ends in ends_of]
+        if ends_of:
+            self.settings.notes.append("links between tiers 1 and 2 are slow both ways here; there only downwards")
+        self.become_slow(len(ends_of), "links between tiers 1 and 2 have a quarter of their rate")
         return found
 
     def become_slow(self, count: int, what: str) -> None:
@@ -445,14 +452,14 @@ class _Reader:
         packets = int(self.number("-q", network.bdp * factor, 1, 1 << 20))
         size = packets * network.mtu
         told = "" if "-q" in self.given else f"{factor} BDP of {network.bdp} packets"
-        if trims:
-            self.take("-q", "switch.trimming.queue", f"{size}B", told)
-            trimmed = int(self.number("-trimsize", HEADER, HEADER, network.mtu))
-            self.take("-trimsize", "switch.trimming.size", f"{trimmed}B")
-        else:
-            self.take("-disable_trim", "switch.overflow", "drop")
-            self.take("-q", "switch.port-buffer", f"{size}B", told)
-            self.without("-trimsize", "nothing is trimmed (-disable_trim)")
+        self.take("-q", "switch.port-buffer", f"{size}B", told)
+        if trims and self.uec:
+            self.settings.notes.append(
+                "switches drop what they trim there: it is sent again after a timeout, and not at once after a NACK"
+            )
+        self.same("-disable_trim", "switches drop packets without room")
+        self.number("-trimsize", HEADER, HEADER, network.mtu)
+        self.without("-trimsize", "nothing is trimmed here")
         # `main_uec.cpp:695`, in us; that simulator never waits longer for a packet that timed out before.
         patience = 15 + size * 48e6 / (1e6 * network.mbps)
         self.take("-q", "uec.rto", f"{patience * 1e6:.0f}ps")
@@ -461,8 +468,7 @@ class _Reader:
             if "-q" in self.given:
                 self.without("-queue_size_bdp_factor", "-q says the size")
             else:
-                key = "switch.trimming.queue" if trims else "switch.port-buffer"
-                self.take("-queue_size_bdp_factor", key, f"{size}B")
+                self.take("-queue_size_bdp_factor", "switch.port-buffer", f"{size}B")
         low, high = math.ceil(network.bdp * 0.2), math.ceil(network.bdp * 0.8)
         line = self.given.get("-ecn")
         if line is not None:
@@ -494,6 +500,7 @@ class _Reader:
         if strategy not in _STRATEGIES:
             self.wrong(self.given["-strat"], f"is not one of {', '.join(_STRATEGIES)}; the others have no counterpart")
         elif "-strat" in self.given:
+            self.settings.keys.pop("switch.load-balancing", None)
             self.take("-strat", "switch.load-balancing", _STRATEGIES[strategy])
 
     def _window(self, network: Network) -> None:
@@ -507,8 +514,10 @@ class _Reader:
         if "-target_q_delay" in self.given:
             delay = self.number("-target_q_delay", 1, 1e-6, 1e6, whole=False)
             self.take("-target_q_delay", "cc.nscc.target", f"{delay:.12g}us")
-        elif "-disable_trim" in self.given:
-            self.take("-disable_trim", "cc.nscc.target", f"{network.round_trip_ps}ps", "one round trip")
+        else:
+            # `uec.cpp:86-209`: three quarters of the round trip with trimming, else all of it.
+            share = 1.0 if "-disable_trim" in self.given else 0.75
+            self.take("-target_q_delay", "cc.nscc.target", f"{int(share * network.round_trip_ps)}ps")
         if "-qa_gate" in self.given:
             self.take("-qa_gate", "cc.nscc.gate", int(self.number("-qa_gate", 3, 0, 30)))
 
@@ -529,6 +538,10 @@ class _Reader:
                 key = "" if self.uec else 'traffic.app.connection = "pair"'
                 line.become(Fate.TAKEN, "one flow of the messages of an id" if self.uec else "messages of one id", key)
         self.settings.check()
+
+
+def _transport(profile: str) -> str:
+    return str(json.loads(_core.profile_defaults())[profile]["host"]["transport"])
 
 
 def _number(text: str) -> float | None:

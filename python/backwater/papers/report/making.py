@@ -50,7 +50,7 @@ def make(manifest: Manifest, folder: Path, root: Path, clock: Timing | None) -> 
     """
     clock_of_call = clock or timing.Timing()
     with clock_of_call.phase("measuring and drawing"):
-        figures = paper_figure.discover(manifest.system, manifest.figures)
+        figures = paper_figure.discover(manifest.system, manifest.figures, given=manifest.given)
         found = [
             evaluate(figure, profile, manifest.plan, folder)
             for figure in figures

@@ -61,34 +61,6 @@ pub struct Records {
 }
 
 impl Records {
-    /// Moves all records of `other` to the end of these.
-    pub(crate) fn take_from(&mut self, other: &mut Self) {
-        self.marks.append(&mut other.marks);
-        self.pauses.append(&mut other.pauses);
-        self.states.append(&mut other.states);
-        self.samples.append(&mut other.samples);
-        self.rates.append(&mut other.rates);
-        self.holds.append(&mut other.holds);
-        self.closures.append(&mut other.closures);
-        self.crowds.append(&mut other.crowds);
-        self.waits.append(&mut other.waits);
-        self.delivered.append(&mut other.delivered);
-        self.injected.append(&mut other.injected);
-        self.arrived.append(&mut other.arrived);
-        self.isolation.append(&mut other.isolation);
-        self.puts.append(&mut other.puts);
-        self.streams.append(&mut other.streams);
-        self.endpoints.append(&mut other.endpoints);
-        self.drops.append(&mut other.drops);
-        self.faults.append(&mut other.faults);
-        self.frames.append(&mut other.frames);
-        self.throttle.append(&mut other.throttle);
-        self.throttle_states.append(&mut other.throttle_states);
-        self.timings.append(&mut other.timings);
-        self.jobs.append(&mut other.jobs);
-        self.dependencies.append(&mut other.dependencies);
-    }
-
     /// Puts the records in order of time, then node and port. A record that spans a time counts by its end, at which it
     /// was made.
     pub(crate) fn sort(&mut self) {
@@ -121,32 +93,33 @@ impl Records {
         self.jobs.sort_by_key(|r| (r.time, r.group, r.rank));
         self.dependencies.sort_by_key(|r| (r.done, r.node));
     }
+}
 
-    /// Forgets them, keeping the memory.
-    pub(crate) fn clear(&mut self) {
-        self.marks.clear();
-        self.pauses.clear();
-        self.states.clear();
-        self.samples.clear();
-        self.rates.clear();
-        self.holds.clear();
-        self.closures.clear();
-        self.crowds.clear();
-        self.waits.clear();
-        self.delivered.clear();
-        self.injected.clear();
-        self.arrived.clear();
-        self.isolation.clear();
-        self.puts.clear();
-        self.streams.clear();
-        self.endpoints.clear();
-        self.drops.clear();
-        self.faults.clear();
-        self.frames.clear();
-        self.throttle.clear();
-        self.throttle_states.clear();
-        self.timings.clear();
-        self.jobs.clear();
-        self.dependencies.clear();
-    }
+/// What is done to every kind alike.
+macro_rules! kinds {
+    ($($kind:ident),*) => {
+        impl Records {
+            /// Moves all records of `other` to the end of these.
+            pub(crate) fn take_from(&mut self, other: &mut Self) {
+                // Most nodes have none, most of the time.
+                if !other.is_empty() {
+                    $(self.$kind.append(&mut other.$kind);)*
+                }
+            }
+
+            fn is_empty(&self) -> bool {
+                true $(&& self.$kind.is_empty())*
+            }
+
+            /// Forgets them, keeping the memory.
+            pub(crate) fn clear(&mut self) {
+                $(self.$kind.clear();)*
+            }
+        }
+    };
+}
+kinds! {
+    marks, pauses, states, samples, rates, holds, closures, crowds, waits, delivered, injected,
+    arrived, isolation, puts, streams, endpoints, drops, faults, frames, throttle, throttle_states,
+    timings, jobs, dependencies
 }

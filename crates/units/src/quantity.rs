@@ -153,6 +153,10 @@ impl Rate {
     }
     /// The bytes that fit into `span` at this rate, rounded down: `rate · span / 8`.
     pub const fn bytes_in(self, span: Span) -> Bytes {
+        // Nearly always it fits, and dividing by a constant is a multiplication.
+        if let Some(bits) = self.0.checked_mul(span.0) {
+            return Bytes(bits / (8 * PS_PER_S));
+        }
         let bytes = self.0 as u128 * span.0 as u128 / (8 * PS_PER_S as u128);
         Bytes(if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 })
     }
@@ -296,6 +300,8 @@ mod tests {
     #[test]
     fn bandwidth_delay_product_of_the_papers_20g_path_is_80_kb() {
         assert_eq!(Rate::from_gbps(20).bytes_in(Span::from_us(32)), Bytes::from_kb(80));
+        // Beyond 64 bits, too.
+        assert_eq!(Rate::from_gbps(400).bytes_in(Span::from_ms(1_000)), Bytes::new(50_000_000_000));
     }
 
     #[test]

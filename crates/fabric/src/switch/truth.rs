@@ -24,6 +24,7 @@ pub(crate) struct Holder {
 
 impl Chassis {
     /// A packet has left the queue of `out` with `code`.
+    #[inline(never)]
     pub(crate) fn crowd<P: Post<Packet>>(
         &mut self,
         out: u16,
@@ -93,7 +94,7 @@ impl Chassis {
     pub(crate) fn waited<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
         // Apart from the rest, so that a run which records no waits pays for one comparison.
         if cx.world.notes_truth() {
-            self.follow(packet, (out, None), cx);
+            self.follow(packet, out, cx);
         }
     }
 
@@ -105,12 +106,16 @@ impl Chassis {
         cx: &mut Ctx<'_, P>,
     ) {
         if cx.world.notes_truth() {
-            self.follow(packet, (out, Some(u32::from(queue))), cx);
+            self.follow_in(packet, (out, Some(u32::from(queue))), cx);
         }
     }
 
     #[inline(never)]
-    fn follow<P: Post<Packet>>(&mut self, packet: &Packet, from: (u16, Option<u32>), cx: &mut Ctx<'_, P>) {
+    fn follow<P: Post<Packet>>(&mut self, packet: &Packet, out: u16, cx: &mut Ctx<'_, P>) {
+        self.follow_in(packet, (out, None), cx);
+    }
+
+    fn follow_in<P: Post<Packet>>(&mut self, packet: &Packet, from: (u16, Option<u32>), cx: &mut Ctx<'_, P>) {
         if !packet.is_data() || cx.now <= packet.time {
             return;
         }

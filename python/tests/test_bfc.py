@@ -1,10 +1,11 @@
-"""BFC: the answers of Pyrrha-NS3 (ns-3), and on one switch of an oracle that goes through its rules event by event.
+"""BFC and its kin: the answers of Pyrrha-NS3 (ns-3), and on one switch of an oracle that goes through BFC's rules.
 
 Nothing is drawn in these cases. Its mistake is a setting: the lowest queue goes first, where it means round robin.
 """
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,53 @@ def test_pfc_by_destination_holds_when_the_simulator_does(tmp_path: Path) -> Non
     results = backwater.run(one_switch(_flows(case), dst_pfc()), out=tmp_path)
     agrees(fcts(results), case)
     assert all_holds(results) == wanted_holds(case, "h")
+
+
+def floodgate() -> dict[str, object]:
+    """The settings of that simulator."""
+    return {"kind": "floodgate"}
+
+
+def test_floodgate_has_no_part_in_one_switch(tmp_path: Path) -> None:
+    case = "floodgate/single2"
+    results = backwater.run(one_switch(_flows(case), floodgate()), out=tmp_path)
+    agrees(fcts(results), case)
+    assert results.frames.filter(polars.col("kind") == "return").collect().is_empty()
+
+
+#: When a window changed, and what was left of it, by switch and destination.
+Windows = dict[tuple[str, str], list[tuple[int, int]]]
+
+
+def _windows() -> Windows:
+    """Those of the simulator, whose first row of each is its size."""
+    found: Windows = {}
+    with gzip.open(DATA / "floodgate" / "dumbbell" / "window.txt.gz", "rt") as file:
+        for line in file:
+            switch, destination, time_ns, left = (int(word) for word in line.split())
+            found.setdefault((f"n{switch}", f"n{destination}"), []).append((time_ns - ORIGIN_NS, left))
+    assert {rows[0][1] for rows in found.values()} == {650_000}
+    return {key: rows[1:] for key, rows in found.items()}
+
+
+def test_windows_are_those_of_the_simulator_at_each_instant(tmp_path: Path) -> None:
+    """One frame that gives back, and one ACK, are 1 ns later there: each waits for an ACK of the same instant."""
+    case = "floodgate/dumbbell"
+    wanted = in_a_row(case, floodgate())
+    wanted["probe"]["isolation"] = True
+    results = backwater.run(wanted, out=tmp_path)
+    assert [acked for _, acked in fcts(results)] == pytest.approx([acked for _, acked in _fcts(case)], abs=1)
+    found: Windows = {}
+    for row in results.windows.collect().iter_rows(named=True):
+        found.setdefault((row["node"], row["dst"]), []).append((row["time_ps"] // 1000, row["window_bytes"]))
+    theirs = _windows()
+    assert {key: [left for _, left in rows] for key, rows in found.items()} == {
+        key: [left for _, left in rows] for key, rows in theirs.items()
+    }
+    times = [(a, b) for key, rows in found.items() for (a, _), (b, _) in zip(rows, theirs[key], strict=True)]
+    assert len(times) == 8257
+    assert all(abs(a - b) <= 1 for a, b in times)
+    assert sum(a != b for a, b in times) <= 2
 
 
 @pytest.mark.parametrize("case", ["single2", "single3"])

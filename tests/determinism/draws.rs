@@ -3,6 +3,7 @@ use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::isolation::dst_pfc::Thresholds;
+use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
@@ -10,8 +11,8 @@ use backwater_control::reaction::{
 };
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, PoolOrder, Queueing, ReliableSpec, Repeat,
-    Scope, SegmentSpec, Start, Switching, ThrottleSpec,
+    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, FloodgateSpec, PoolOrder, Queueing,
+    ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -156,7 +157,19 @@ pub(crate) fn held_queues() -> impl Strategy<Value = Queueing> {
             Queueing::DstPfc(DstPfcSpec { apart, thresholds, first_packets, frame })
         },
     );
-    prop_oneof![bfc, dst_pfc]
+    prop_oneof![bfc, dst_pfc, windows()]
+}
+
+/// Windows from one packet to as many as ever come, given back by packet, by count and by time; VOQs from one that all share to one for each.
+fn windows() -> impl Strategy<Value = Queueing> {
+    let count = prop::sample::select(vec![1u64, 3_000, 10_240, 1_000_000]);
+    let rules = (500u32..3000, 1u64..30, count, 0u32..2000).prop_map(|(window, interval, count, delay)| {
+        FloodgateConfig { window, interval: Span::from_us(interval), count, delay }
+    });
+    (rules, 1u16..12, 1u64..100, 1u64..50).prop_map(|(rules, voqs, frame, entry)| {
+        let [frame, entry] = [frame, entry].map(Bytes::new);
+        Queueing::Floodgate(FloodgateSpec { rules, voqs, frame, entry })
+    })
 }
 
 fn switching() -> impl Strategy<Value = Switching> {

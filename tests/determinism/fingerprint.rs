@@ -224,6 +224,7 @@ pub(crate) fn difference(one: &Fingerprint, other: &Fingerprint, with_records: b
         .or_else(|| unequal("injected packet", &seen_a.injected, &seen_b.injected))
         .or_else(|| unequal("arrived packet", &seen_a.arrived, &seen_b.arrived))
         .or_else(|| unequal("isolation event", &seen_a.isolation, &seen_b.isolation))
+        .or_else(|| unequal("window", &seen_a.windows, &seen_b.windows))
         .or_else(|| unequal("PUT event", &seen_a.puts, &seen_b.puts))
         .or_else(|| unequal("PUT stream", &seen_a.streams, &seen_b.streams))
         .or_else(|| unequal("receive queue", &seen_a.endpoints, &seen_b.endpoints))

@@ -1,4 +1,5 @@
-//! BFC and PFC by destination beside Pyrrha-NS3 in a leaf–spine of 32 hosts: 16 flows into one of them, and 23 of others beside them.
+//! BFC, PFC by destination and Floodgate beside Pyrrha-NS3 in a leaf–spine of 32 hosts: 16 flows into one of them, and 23 of others beside
+//! them.
 //!
 //! Both hash alike: the uplinks of leaves that its files say were used are those that are used here, all 32 of 32. Its seven queues are not
 //! compared: where all are taken one is drawn, by each from a stream of its own.
@@ -138,6 +139,22 @@ fn with_pfc_by_destination_all_victims_take_as_long_as_theirs_to_the_nanosecond(
             flow.kind,
             flow.src,
             flow.dst,
+            flow.fct_ns
+        );
+    }
+}
+
+#[test]
+fn with_floodgate_all_victims_take_as_long_as_theirs_to_the_nanosecond_and_the_incast_within_a_thousandth() {
+    let flows = flows("floodgate/leafspine");
+    let (fcts, _) = ours(&flows, "kind = \"floodgate\"");
+    for (flow, fct) in flows.iter().zip(&fcts) {
+        let most = if flow.kind == "incast" { flow.fct_ns / 1000.0 } else { 0.5 };
+        assert!(
+            (flow.fct_ns - fct).abs() < most,
+            "{} from {}: {fct} beside {}",
+            flow.kind,
+            flow.src,
             flow.fct_ns
         );
     }

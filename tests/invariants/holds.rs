@@ -1,11 +1,14 @@
 //! Frames that hold queues of flows: each one is followed by one that lets go, nothing is lost or overtaken meanwhile, and those that wait
-//! for each other in a circle are found.
+//! for each other in a circle are found. The same of windows of destinations between switches.
 use std::collections::BTreeMap;
 
 use backwater_control::detector::{Detector, Red};
 use backwater_control::isolation::dst_pfc::Thresholds;
+use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_fabric::record::{FrameKind, FrameRecord};
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, End, PoolOrder, Queueing, Spec, Violation};
+use backwater_fabric::{
+    Apart, BfcSpec, DstPfcSpec, End, FloodgateSpec, PoolOrder, Queueing, Spec, Violation,
+};
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -71,9 +74,15 @@ fn check(outcome: &Outcome) {
     }
 }
 
+fn windows_of(count: u64, voqs: u16) -> Queueing {
+    let rules = FloodgateConfig { window: 1500, interval: Span::from_us(10), count, delay: 1500 };
+    Queueing::Floodgate(FloodgateSpec { rules, voqs, frame: Bytes::new(38), entry: Bytes::new(8) })
+}
+
 #[test]
 fn nothing_is_lost_or_overtaken() {
-    for queueing in queueings() {
+    let windows = [(1, 100), (10_240, 100), (10_240_000, 100), (10_240, 2), (10_240, 1)];
+    for queueing in queueings().into_iter().chain(windows.map(|(count, voqs)| windows_of(count, voqs))) {
         check(&drained(with(queueing)));
     }
 }
@@ -144,4 +153,53 @@ fn queues_that_hold_each_other_in_a_circle_are_found() {
     for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)] {
         assert!(text.contains(&format!("s{from}->s{to} (priority 3) waits for")), "{text}");
     }
+}
+
+/// 3.2 MB come at 200 Gbps by two spines for a host at 100 Gbps. Each spine may have 37,500 B and 125,000 B under way to it.
+#[test]
+fn what_waits_for_a_host_at_its_leaf_is_no_more_than_the_windows_of_the_switches_before_it() {
+    let peak = |queueing: Queueing| {
+        let outcome = drained(with(queueing));
+        let host = outcome.simulation.network().hosts()[0];
+        let queue = outcome.ports.iter().find(|port| port.peer == host && port.priority == 3);
+        queue.expect("the port has data").peak_queue.get()
+    };
+    let window = 37_500 + 125_000;
+    let found = peak(windows_of(10_240, 100));
+    assert!((window..=2 * window).contains(&found), "{found} B");
+    let without = peak(Queueing::Output);
+    assert!(without > 1_000_000, "{without} B");
+}
+
+/// Two destinations behind the same link want a queue, and there is one.
+#[test]
+fn destinations_that_share_a_queue_are_counted() {
+    let refusals = |voqs: u16| {
+        let outcome = drained(with(windows_of(10_240, voqs)));
+        assert!(outcome.switches.iter().any(|switch| switch.allocations > 0));
+        assert!(outcome.switches.iter().all(|switch| switch.entries_left == 0));
+        outcome.switches.iter().map(|switch| switch.refusals).sum::<u64>()
+    };
+    assert_eq!(refusals(100), 0);
+    let mut spec = with(windows_of(10_240, 1));
+    let second = (8..24).map(|src| flow(src, 1, 200_000, Time::ZERO, Pacing::LineRate));
+    spec.flows.extend(second);
+    let outcome = drained(spec);
+    assert!(outcome.switches.iter().any(|switch| switch.refusals > 0));
+}
+
+/// As above with seven, three switches further on, and one queue in each switch for all destinations: what is at its head waits for a window that
+/// is used up by what stands behind the head of the next one.
+#[test]
+fn destinations_that_share_a_queue_and_wait_for_each_other_in_a_circle_are_found() {
+    let run = |voqs: u16| {
+        let flows =
+            (0..7).map(|src| flow(src, (src + 3) % 7, 2_000_000, Time::ZERO, Pacing::LineRate)).collect();
+        let mut spec = bfc(ring(7, Rate::from_gbps(40), Span::from_us(1)), flows);
+        spec.switch.queueing = windows_of(10_240, voqs);
+        try_run(spec, FAST, Some(us(100_000)))
+    };
+    assert!(run(7).is_ok(), "each destination has a queue of its own");
+    let Err(violation @ Violation::Deadlock { .. }) = run(1) else { panic!("the ring did not lock up") };
+    assert!(violation.to_string().contains("s0->s1 (priority 3) waits for"), "{violation}");
 }

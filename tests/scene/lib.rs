@@ -202,6 +202,7 @@ fn add(all: &mut Records, records: &Records) {
     all.timings.extend(&records.timings);
     all.jobs.extend(&records.jobs);
     all.dependencies.extend(&records.dependencies);
+    all.windows.extend(&records.windows);
 }
 
 /// Runs a scene in which nothing breaks until all finite flows are done.

@@ -550,6 +550,7 @@ fn append(sink: &mut Scribe, records: &Records) -> Result<(), SinkError> {
     sink.append(&records.injected)?;
     sink.append(&records.arrived)?;
     sink.append(&records.isolation)?;
+    sink.append(&records.windows)?;
     sink.append(&records.puts)?;
     sink.append(&records.streams)?;
     sink.append(&records.endpoints)?;

@@ -55,7 +55,8 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     let known = |table, rows| Demand { table, rows: Some(rows) };
     let mut demands =
         vec![known(TableId::Flows, flows), known(TableId::Ports, of_ports(spec.network.port_count()))];
-    if matches!(spec.switch.queueing, Queueing::Combined(_)) {
+    let windows = matches!(spec.switch.queueing, Queueing::Floodgate(_));
+    if windows || matches!(spec.switch.queueing, Queueing::Combined(_)) {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }
     if spec.switch.queueing == Queueing::Input {
@@ -90,6 +91,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         (TableId::Injected, packets),
         (TableId::Arrived, packets),
         (TableId::Isolation, *isolation),
+        (TableId::Windows, *isolation && windows),
         (TableId::Delivered, *delivered),
         (TableId::Puts, puts.contains(&true)),
         (TableId::Streams, *streams),

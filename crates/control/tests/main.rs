@@ -10,6 +10,7 @@ mod deficit_round_robin;
 mod detector_laws;
 mod dst_pfc_by_hand;
 mod fecn_by_hand;
+mod floodgate_by_hand;
 mod go_back_n;
 mod ib_cc_by_hand;
 mod isolation_by_hand;

@@ -3,7 +3,7 @@ use crate::record::{
     ArrivedRecord, ClosureRecord, CrowdRecord, DeliveredRecord, DependencyRecord, DropReason, DropRecord,
     EndpointRecord, FaultRecord, FrameRecord, HoldRecord, InjectedRecord, IsolationRecord, JobRecord,
     MarkRecord, PauseRecord, PutRecord, RateRecord, SampleRecord, StateRecord, StreamRecord, ThrottleRecord,
-    ThrottleStateRecord, TimingRecord, WaitRecord,
+    ThrottleStateRecord, TimingRecord, WaitRecord, WindowRecord,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -58,6 +58,8 @@ pub struct Records {
     pub jobs: Vec<JobRecord>,
     /// What ranks of programs waited for.
     pub dependencies: Vec<DependencyRecord>,
+    /// Windows of destinations that changed.
+    pub windows: Vec<WindowRecord>,
 }
 
 impl Records {
@@ -92,6 +94,7 @@ impl Records {
         self.timings.sort_by_key(|r| (r.time, r.rank));
         self.jobs.sort_by_key(|r| (r.time, r.group, r.rank));
         self.dependencies.sort_by_key(|r| (r.done, r.node));
+        self.windows.sort_by_key(|r| (r.time, r.node));
     }
 }
 
@@ -121,5 +124,5 @@ macro_rules! kinds {
 kinds! {
     marks, pauses, states, samples, rates, holds, closures, crowds, waits, delivered, injected,
     arrived, isolation, puts, streams, endpoints, drops, faults, frames, throttle, throttle_states,
-    timings, jobs, dependencies
+    timings, jobs, dependencies, windows
 }

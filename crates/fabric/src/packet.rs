@@ -71,6 +71,9 @@ kinds! {
     UecAhead = 12, "uec-ahead";
     /// A queue at the other end of a link is held, or let go; at a NIC that flow is. `seq` is packed (`link/holds.rs`).
     Hold = 9, "hold";
+    /// What a switch gives back of the windows of destinations: beside it an entry for each (`switch/keyed/floodgate.rs`). `flow` is the
+    /// port that it leaves by (node << 10 | port), `seq` its number at that switch.
+    Return = 13, "return";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80, "put";

@@ -20,7 +20,7 @@ pub use dependency::{Dependency, DependencyRecord};
 pub use drops::{DropCount, DropReason, DropRecord};
 pub use fault::{FaultEvent, FaultKind, FaultRecord, NO_FAULT};
 pub use frame::{FrameKind, FrameRecord};
-pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord};
+pub use isolation::{IsolationEvent, IsolationRecord, SwitchRecord, WindowRecord};
 pub use job::JobRecord;
 pub use put::{EndpointRecord, PutEvent, PutRecord, StreamId, StreamRecord};
 pub use rank::{RankRecord, TimingRecord};

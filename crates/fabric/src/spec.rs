@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
-pub use keyed::{Apart, BfcSpec, DstPfcSpec, PoolOrder};
+pub use keyed::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, PoolOrder};
 pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
@@ -273,6 +273,8 @@ pub enum Queueing {
     Bfc(BfcSpec),
     /// A queue for each destination at each egress port and priority.
     DstPfc(DstPfcSpec),
+    /// One queue per egress port and priority, before them queues of destinations whose window is used up.
+    Floodgate(FloodgateSpec),
 }
 
 impl Queueing {

@@ -215,7 +215,7 @@ pub(crate) struct World {
     rates_of: Vec<bool>,
     /// Whether what happens to the congested-flow tables is recorded.
     pub(crate) isolation_events: bool,
-    /// Slots of each congested-flow table; `None`: unlimited, or no isolation.
+    /// Slots of each congested-flow table, or VOQs for destinations without a window; `None`: unlimited, or neither.
     pub(crate) slots: Option<u32>,
     /// Node of each host.
     pub(crate) hosts: Vec<u32>,
@@ -371,7 +371,10 @@ impl World {
             packets_of: if_any(&spec.probe.packets),
             rates_of: if_any(&spec.probe.rates),
             isolation_events: spec.probe.isolation,
-            slots: spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
+            slots: match spec.switch.queueing {
+                Queueing::Floodgate(floodgate) => Some(u32::from(floodgate.voqs)),
+                _ => spec.switch.isolation.as_ref().and_then(|isolation| isolation.slots),
+            },
             hosts: spec.network.hosts().to_vec(),
             batching_untapped: batching && !is_watched(spec),
             taps: Taps::new(),

@@ -69,7 +69,7 @@ impl Sink {
     pub(crate) fn create_with(dir: &Path, names: Names, plan: &Plan, open: Open) -> Result<Self, SinkError> {
         let made_dir = !dir.exists();
         fs::create_dir_all(dir).map_err(SinkError::io("make the results folder", dir))?;
-        let (dir, writers) = (dir.to_owned(), Default::default());
+        let (dir, writers) = (dir.to_owned(), std::array::from_fn(|_| None));
         let mut sink =
             Self { dir, made_dir, names, writers, parts: Vec::new(), failed: false, took: Duration::ZERO };
         for table in plan.tables() {

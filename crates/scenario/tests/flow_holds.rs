@@ -1,7 +1,8 @@
 //! Switches that hold flows upstream (BFC): what they are beside, and what does not go with them.
 use backwater_control::isolation::dst_pfc::Thresholds;
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, PoolOrder, Queueing};
-use backwater_units::Bytes;
+use backwater_control::isolation::floodgate::FloodgateConfig;
+use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, PoolOrder, Queueing};
+use backwater_units::{Bytes, Span};
 
 use crate::common::{Said, report, says, valid};
 
@@ -94,7 +95,7 @@ fn a_nic_needs_a_class_for_what_is_held() {
 fn faults_would_break_what_switches_know_of_each_other() {
     let fault = "\n[[fault]]\nkind = \"link-down\"\nlink = [\"h0\", \"s\"]\nat = \"1us\"\nfor = \"1us\"\n";
     let text = format!("{STAR}{fault}");
-    says(&report(&text, &[]), &["would break what switches know of each other's queues"]);
+    says(&report(&text, &[]), &["would break what switches know of each other"]);
 }
 
 #[test]
@@ -116,4 +117,64 @@ fn a_queue_that_lets_go_too_late_and_a_key_that_does_nothing_are_said() {
     let held =
         caveats(&["switch.isolation.dst-pfc.first-packets=true", "switch.isolation.dst-pfc.apart=held"]);
     assert!(!held.contains("without effect") && !held.contains("idles"), "{held}");
+}
+
+/// Two racks of two, of which only the uplinks need windows.
+const FLOODGATE: &str = r#"
+profile = "ideal"
+topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts-per-leaf = 2, rate = "100Gbps", delay = "1us" }
+cc = { kind = "none" }
+switch = { flow-control = "none", detector = { kind = "none" }, isolation = { kind = "floodgate" } }
+traffic = [{ name = "a", kind = "flow", from = "h0", to = "h2", size = "1MB" }]
+"#;
+
+#[test]
+fn windows_are_one_and_a_half_round_trips_and_an_interval_unless_the_file_says_otherwise() {
+    let queueing = |overrides: &[&str]| valid(FLOODGATE, overrides).build().switch.queueing;
+    let rules = FloodgateConfig { window: 1500, interval: Span::from_us(10), count: 10_240, delay: 1500 };
+    let usual = FloodgateSpec { rules, voqs: 100, frame: Bytes::new(38), entry: Bytes::new(8) };
+    assert_eq!(queueing(&[]), Queueing::Floodgate(usual));
+    let other = ["switch.isolation.floodgate.window=2.25", "switch.isolation.floodgate.voqs=3"];
+    let rules = FloodgateConfig { window: 2250, ..rules };
+    assert_eq!(queueing(&other), Queueing::Floodgate(FloodgateSpec { rules, voqs: 3, ..usual }));
+}
+
+#[test]
+fn a_window_that_holds_no_packet_is_named_with_its_port() {
+    let small =
+        |set: &[&str]| report(FLOODGATE, &[&["switch.isolation.floodgate.window=0.03"], set].concat());
+    // 0.03 of 25,000 B.
+    says(
+        &small(&["switch.isolation.floodgate.count=1B"]),
+        &[
+            "floodgate.window",
+            "0.03 round trips",
+            "is 750 B at leaf0->spine0",
+            "a packet has 1",
+            "none would ever pass",
+        ],
+    );
+    // A shorter interval: 12 B of 1 ns.
+    says(&small(&["switch.isolation.floodgate.interval=1ns"]), &["an interval of 1ns is 762 B"]);
+    let valid_still = ["switch.isolation.floodgate.window=0.03"];
+    assert!(matches!(valid(FLOODGATE, &valid_still).build().switch.queueing, Queueing::Floodgate(_)));
+}
+
+#[test]
+fn what_does_not_go_with_windows_says_what_does() {
+    let refused = |set: &[&str], wanted: &[&str]| says(&report(FLOODGATE, set), wanted);
+    refused(&["switch.isolation.floodgate.interval=0s"], &["switch.isolation.floodgate.interval", "1ns"]);
+    refused(&["switch.isolation.floodgate.voqs=0"], &["switch.isolation.floodgate.voqs", "1"]);
+    refused(&["switch.isolation.floodgate.count=0B"], &["switch.isolation.floodgate.count", "1"]);
+    refused(
+        &["switch.flow-control=pfc"],
+        &["\"floodgate\" holds flows back itself", "flow-control = \"none\""],
+    );
+    refused(&["switch.queueing=voq"], &["keeps packets apart before the queues", "queueing = \"output\""]);
+    refused(&["switch.overflow=drop"], &["loses nothing"]);
+    refused(&["switch.arbiter=deficit"], &["takes turns between queues"]);
+    // NICs have no part in it, and a window is one whatever the way.
+    for set in ["host.transport=put", "switch.load-balancing=spray"] {
+        assert!(matches!(valid(FLOODGATE, &[set]).build().switch.queueing, Queueing::Floodgate(_)), "{set}");
+    }
 }

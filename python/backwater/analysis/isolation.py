@@ -11,7 +11,7 @@ from backwater.analysis import deliveries
 from backwater.common import quantities, terminal
 from backwater.common.late import np, pl
 from backwater.common.statistics import estimate, with_interval
-from backwater.results import Results
+from backwater.results import Results, measures
 from backwater.results.measures import Series, end_ps
 
 Numbers = dict[str, int | None]
@@ -24,7 +24,7 @@ MADE = ("allocated", "readmitted")
 
 def applies(results: Results) -> bool:
     """Whether there is something to tell: the switches have combined queueing, the one with regions and isolation."""
-    return "isolation" in results.meta
+    return "isolation" in results.meta and measures.isolation(results.meta["scenario"]) != "floodgate"
 
 
 def hot(results: Results) -> pl.DataFrame:

@@ -231,6 +231,7 @@ RECORDED_BY = {
     "dependencies": "probe.dependencies=true",
     "delivered": "probe.sample=10us --set probe.delivered=true",
     "isolation": "probe.isolation=true",
+    "windows": "probe.isolation=true (with switch.isolation.kind=floodgate)",
     "frames": "'probe.frames=[\"PORT\"]' (such as leaf0->h0)",
     "throttle_states": "probe.throttle-states=true",
 }
@@ -512,6 +513,11 @@ class Results:
     def throttle_states(self) -> pl.LazyFrame:
         """One row per change of the state of a NIC's throttle."""
         return self.table("throttle_states")
+
+    @property
+    def windows(self) -> pl.LazyFrame:
+        """One row per change of the window of a destination at a switch (Floodgate)."""
+        return self.table("windows")
 
     @property
     def packets(self) -> pl.LazyFrame:

@@ -1,6 +1,7 @@
 //! Switch side: which flow goes to the congested-flow queue?
 //!
-//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`].
+//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`]; and one with windows between switches:
+//! [`floodgate`].
 //!
 //! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
 //! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
@@ -27,6 +28,7 @@ mod ci;
 mod cim;
 pub mod dst_pfc;
 mod fits;
+pub mod floodgate;
 mod history;
 mod ici;
 #[cfg(feature = "config")]
@@ -40,7 +42,9 @@ pub use cim::{CimFacts, CimState, NotifyConfig};
 pub use fits::Surroundings;
 pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
 #[cfg(feature = "config")]
-pub use settings::{Apart, BfcParams, DstPfcParams, IsolationKind, IsolationSettings, QueueOrder};
+pub use settings::{
+    Apart, BfcParams, DstPfcParams, FloodgateParams, IsolationKind, IsolationSettings, QueueOrder,
+};
 pub use slot::{Origin, Slot};
 pub use upstream::Upstream;
 

@@ -104,6 +104,8 @@ fn describe(circle: &[Gated], engine: &Engine<FabricNode>, network: &Network, wo
         if let Some(FabricNode::Switch(switch)) = engine.node(node) {
             let data = switch.waiting(switch.ports().at(port, scope.class)).filter(|packet| packet.is_data());
             flows.extend(data.map(|packet| packet.flow));
+            let apart = switch.apart().into_iter().filter(|packet| packet.destination() == scope.key);
+            flows.extend(apart.map(|packet| packet.flow));
         }
     }
     let flows: BTreeSet<u32> = engine.processes().gather(flows.into_iter().collect()).into_iter().collect();

@@ -5,6 +5,7 @@ use backwater_units::{Bytes, Time};
 
 use crate::app::ranks::waiting::place;
 use crate::node::FabricNode;
+use crate::spec::Queueing;
 use crate::violation::{Breach, Violation, What};
 use crate::world::World;
 
@@ -115,6 +116,8 @@ fn unguarded(room: &str, world: &World) -> String {
         format!(
             "What switch.isolation.kind holds upstream was not enough here, and it holds no ACKs at NICs: raise {room}"
         )
+    } else if matches!(world.queueing, Queueing::Floodgate(_)) {
+        format!("Windows between switches hold no hosts back: raise {room}, or write a cc.kind with a window")
     } else {
         format!("Flow control is off: raise {room} or set switch.flow-control")
     }
@@ -138,6 +141,9 @@ fn occupancy(node: &FabricNode, world: &World, network: &Network) -> String {
     let FabricNode::Switch(switch) = node else {
         return String::new();
     };
+    if matches!(world.queueing, Queueing::Floodgate(_)) {
+        return "beside its queues, its VOQs hold what has no window".to_owned();
+    }
     let classes = usize::from(world.classes.count);
     if world.lossless == 0 && world.credits.is_none() {
         let ports = switch.ports();

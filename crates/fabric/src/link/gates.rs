@@ -148,6 +148,21 @@ impl Ports {
         });
     }
 
+    /// The same with what travels beside it.
+    pub(crate) fn transmit_extended<P: Post<Packet>>(
+        &mut self,
+        port: u16,
+        frame: &Packet,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let egress = &mut self.egress[port as usize];
+        let (time, peer_port) = (egress.occupy_whole(cx.now, frame.size), egress.peer_port);
+        self.send(port, time, frame, cx, |copy| {
+            copy.time = time;
+            copy.port = peer_port;
+        });
+    }
+
     /// A PFC frame arrived: closes and opens gates. Returns the classes whose gate opened.
     pub(crate) fn obey<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) -> u8 {
         let pause = cx.world.classes.to_classes(frame.seq as u8) & cx.world.lossless;

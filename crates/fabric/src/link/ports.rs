@@ -159,6 +159,8 @@ pub(crate) enum Purpose {
     Pull,
     /// It looks at what came of UEC; argument: receiver slot.
     Look,
+    /// A port has its turn to be given back what it is owed of windows.
+    Return,
 }
 
 /// Ports of a node and its bookkeeping.
@@ -764,7 +766,7 @@ impl Ports {
     /// Sends a frame to the other end of a link, with what is beside it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "see above")]
-    fn send<P: Post<Packet>>(
+    pub(super) fn send<P: Post<Packet>>(
         &mut self,
         port: u16,
         time: u64,

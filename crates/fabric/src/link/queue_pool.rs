@@ -105,13 +105,15 @@ impl QueuePool {
         self.used.set(queue);
     }
 
-    /// One has it no more.
-    pub(crate) fn unassign(&mut self, queue: u16) {
+    /// One has it no more. Whether nobody has it now.
+    pub(crate) fn unassign(&mut self, queue: u16) -> bool {
         let users = &mut self.slots[usize::from(queue)].users;
         *users -= 1;
-        if *users == 0 {
+        let unused = *users == 0;
+        if unused {
             self.used.clear(queue);
         }
+        unused
     }
 
     /// The lowest open queue that nobody has.

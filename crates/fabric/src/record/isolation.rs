@@ -47,7 +47,24 @@ pub struct IsolationRecord {
     pub used: u32,
 }
 
-/// Totals of one switch with combined queueing over the run.
+/// The window of a destination changed at a switch (Floodgate).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct WindowRecord {
+    /// When.
+    pub time: Time,
+    /// Node index of the switch.
+    pub node: u32,
+    /// Egress port of the packet that took some of it, or at which it was given back.
+    pub port: u16,
+    /// Destination host (node index).
+    pub dst: u32,
+    /// What is left of it, in bytes.
+    pub left: u64,
+    /// Bytes in the VOQ of that destination.
+    pub waiting: u32,
+}
+
+/// Totals of one switch with combined queueing, or with windows, over the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SwitchRecord {
     /// Node index.

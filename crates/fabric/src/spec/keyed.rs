@@ -1,5 +1,6 @@
-//! Queues of flows or destinations that hold each other upstream.
+//! Queues of flows or destinations that hold each other upstream, and windows of destinations.
 use backwater_control::isolation::dst_pfc::Thresholds;
+use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_units::Bytes;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -45,4 +46,18 @@ pub enum Apart {
     Always,
     /// Where it is held, until its packets have left; they go last.
     Held,
+}
+
+/// Floodgate: one queue per egress port and priority; before them, for what finds no window left, queues that a switch gives to destinations.
+/// Without PFC and credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct FloodgateSpec {
+    /// The rules.
+    pub rules: FloodgateConfig,
+    /// Queues of a switch for destinations without a window, 1 to 65,000.
+    pub voqs: u16,
+    /// Size on the wire of a frame that gives back, without its entries.
+    pub frame: Bytes,
+    /// That of an entry, of which such a frame has at most 40.
+    pub entry: Bytes,
 }

@@ -11,21 +11,22 @@ impl Chassis {
         let mut by_ingress = vec![0u64; self.memory.accounts().len()];
         let (mut used, mut lossy) = (0, 0);
         let mut units_held = vec![0u32; self.memory.accounts().len()];
-        for at in 0..ports.queues().len() {
-            for packet in self.waiting(fabric, at).filter(|packet| !packet.is_flow_control()) {
-                // It holds its place in the lane that it came in by.
-                let ingress = ports.at(packet.port, self.came_in(packet, world));
-                if !self.memory.is_credited(packet.class) {
-                    used += u64::from(packet.size);
-                }
-                let guarded = (world.lossless | self.memory.credited()) & (1 << packet.class) != 0;
-                if world.lossy.is_some() && packet.class != 0 && !guarded {
-                    lossy += u64::from(packet.size);
-                }
-                if guarded {
-                    by_ingress[ingress] += u64::from(packet.size);
-                    units_held[ingress] += ports.credits().map_or(0, |credits| credits.units(packet.size));
-                }
+        let at_ports = (0..ports.queues().len()).flat_map(|at| self.waiting(fabric, at)).copied();
+        let there: Vec<Packet> =
+            at_ports.filter(|it| !it.is_flow_control()).chain(fabric.apart(self)).collect();
+        for packet in &there {
+            // It holds its place in the lane that it came in by.
+            let ingress = ports.at(packet.port, self.came_in(packet, world));
+            if !self.memory.is_credited(packet.class) {
+                used += u64::from(packet.size);
+            }
+            let guarded = (world.lossless | self.memory.credited()) & (1 << packet.class) != 0;
+            if world.lossy.is_some() && packet.class != 0 && !guarded {
+                lossy += u64::from(packet.size);
+            }
+            if guarded {
+                by_ingress[ingress] += u64::from(packet.size);
+                units_held[ingress] += ports.credits().map_or(0, |credits| credits.units(packet.size));
             }
         }
         for (at, mut waiting) in units_held.into_iter().enumerate() {
@@ -50,10 +51,7 @@ impl Chassis {
                 ));
             }
         }
-        let own = |packet: &&Packet| !packet.is_flow_control();
-        let waiting = (0..ports.queues().len())
-            .map(|at| self.waiting(fabric, at).filter(own).count() as u64)
-            .sum::<u64>();
+        let waiting = there.len() as u64;
         let sent: u64 = ports.queues().iter().map(Queue::sent_packets).sum();
         let dropped = ports.all_dropped();
         if ports.packet_hops() != sent + waiting + dropped {

@@ -17,6 +17,7 @@ use crate::switch::forwarding::Forwarding;
 use crate::switch::keyed::Keyed;
 use crate::switch::keyed::bfc::Bfc;
 use crate::switch::keyed::dst_pfc::DstPfc;
+use crate::switch::keyed::floodgate::Floodgate;
 use crate::switch::output::Output;
 use crate::switch::truth::Holder;
 use crate::switch::two_pools::Pooled;
@@ -162,8 +163,14 @@ pub(crate) trait Fabric: Sized {
     }
 
     /// Packets that wait elsewhere than before a gate: at the ingress port and class of this number.
-    fn waiting_at_ingress(&self, _chassis: &Chassis, _at: usize) -> usize {
-        0
+    fn waiting_at_ingress(&self, chassis: &Chassis, at: usize) -> usize {
+        let own = |packet: &Packet| chassis.ports.at(packet.port, packet.class) == at;
+        self.apart(chassis).into_iter().filter(own).count()
+    }
+
+    /// Packets that wait in the memory of all ports, but at none of them.
+    fn apart(&self, _chassis: &Chassis) -> Vec<Packet> {
+        Vec::new()
     }
 
     /// The first account that is not what is there at the end of a run, in words.
@@ -196,6 +203,8 @@ pub(crate) enum SwitchFabric {
     Bfc(Box<Keyed<Bfc>>),
     /// Queues of destinations, which are held upstream.
     DstPfc(Box<Keyed<DstPfc>>),
+    /// Windows of destinations, and queues for what finds none left.
+    Floodgate(Box<Floodgate>),
 }
 
 /// Asks the fabric that it is.
@@ -210,6 +219,7 @@ macro_rules! of {
             SwitchFabric::Pooled($it) => $ask,
             SwitchFabric::Bfc($it) => $ask,
             SwitchFabric::DstPfc($it) => $ask,
+            SwitchFabric::Floodgate($it) => $ask,
         }
     };
 }
@@ -222,6 +232,7 @@ impl SwitchFabric {
         match world.queueing {
             Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::switch(node, network, classes, spec, world.seed))),
             Queueing::DstPfc(spec) => Self::DstPfc(Box::new(DstPfc::switch(node, network, classes, spec))),
+            Queueing::Floodgate(spec) => Self::Floodgate(Box::new(Floodgate::new(node, network, spec))),
             Queueing::Combined(_) => Self::Cioq(Cioq::new(node, network, classes, world)),
             Queueing::TwoPools(spec) => Self::Pooled(Box::new(Pooled::new(&spec, count, classes, world))),
             Queueing::Output if !voq::is_needed(world) => Self::Output(Output),
@@ -345,6 +356,10 @@ impl Fabric for SwitchFabric {
 
     fn waiting_at_ingress(&self, chassis: &Chassis, at: usize) -> usize {
         of!(self, it => it.waiting_at_ingress(chassis, at))
+    }
+
+    fn apart(&self, chassis: &Chassis) -> Vec<Packet> {
+        of!(self, it => it.apart(chassis))
     }
 
     fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {

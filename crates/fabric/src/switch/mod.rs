@@ -355,6 +355,11 @@ impl Switch {
         self.fabric.crossing()
     }
 
+    /// Packets that wait in the memory of all ports, but at none of them.
+    pub(crate) fn apart(&self) -> Vec<Packet> {
+        self.fabric.apart(&self.chassis)
+    }
+
     /// Packets that wait at the ingress port and class of this number.
     pub(crate) fn waiting_at_ingress(&self, at: usize) -> usize {
         self.fabric.waiting_at_ingress(&self.chassis, at)

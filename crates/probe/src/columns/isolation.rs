@@ -2,7 +2,7 @@
 use super::common::{node, node_index, port, port_index, time_ps};
 use crate::column::{Column, Take, column};
 use crate::columns::{Table, TableId};
-use backwater_fabric::record::{IsolationRecord, SwitchRecord};
+use backwater_fabric::record::{IsolationRecord, SwitchRecord, WindowRecord};
 use backwater_units::Time;
 
 /// Words of `IsolationRecord::what`, in the order of [`backwater_fabric::record::IsolationEvent`].
@@ -55,9 +55,34 @@ impl Table for IsolationRecord {
     }
 }
 
+impl Table for WindowRecord {
+    const ID: TableId = TableId::Windows;
+    const DOC: &'static str = "One row per change of the window of a destination at a switch (Floodgate): a packet took some of it, or some \
+                               was given back.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        time_ps("When it changed.", |r| r.time.as_ps()),
+        node(|r| r.node),
+        port(|r| (r.node, r.port)),
+        node_index(|r| r.node),
+        port_index(|r| r.port),
+        column("dst", "name", "The destination.", Take::MaybeNode(|r| Some(r.dst))),
+        column("window_bytes", "bytes", "What is left of the window.", Take::U64(|r| r.left)),
+        column(
+            "voq_bytes",
+            "bytes",
+            "What waits for a window of that destination.",
+            Take::U32(|r| r.waiting),
+        ),
+    ];
+    fn time(&self) -> Option<Time> {
+        Some(self.time)
+    }
+}
+
 impl Table for SwitchRecord {
     const ID: TableId = TableId::Switches;
-    const DOC: &'static str = "One row per switch with combined queueing: totals over the run.";
+    const DOC: &'static str = "One row per switch with combined queueing, or with windows of destinations: totals over the run. Of the latter it has what \
+                               became of VOQs: slots, allocations, refusals (a destination had to share one), peak_slots, entries_left.";
     const COLUMNS: &'static [Column<Self>] = &[
         node(|r| r.node),
         node_index(|r| r.node),

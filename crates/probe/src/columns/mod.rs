@@ -101,11 +101,13 @@ pub enum TableId {
     ThrottleStates,
     /// What happened to faults.
     Faults,
+    /// Windows of destinations that changed.
+    Windows,
 }
 
 impl TableId {
     /// Every table, in the order in which they are documented.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::Flows,
         Self::Ports,
         Self::Marks,
@@ -138,6 +140,7 @@ impl TableId {
         Self::Throttle,
         Self::ThrottleStates,
         Self::Faults,
+        Self::Windows,
     ];
 
     /// Name in TOML, Python and file names.
@@ -175,6 +178,7 @@ impl TableId {
             Self::Throttle => "throttle",
             Self::ThrottleStates => "throttle_states",
             Self::Faults => "faults",
+            Self::Windows => "windows",
         }
     }
 
@@ -314,6 +318,10 @@ macro_rules! with_record {
             }
             $crate::columns::TableId::Faults => {
                 type $Record = backwater_fabric::record::FaultRecord;
+                $body
+            }
+            $crate::columns::TableId::Windows => {
+                type $Record = backwater_fabric::record::WindowRecord;
                 $body
             }
         }

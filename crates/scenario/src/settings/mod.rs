@@ -36,7 +36,8 @@ pub use arbitration::{VlArbitration, VlWeight};
 pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
 pub use backwater_control::isolation::settings::{
-    Apart, BfcParams, DstPfcParams, IciParams, IciPlusParams, NotifyOn, QueueClass, QueueOrder, Ramp, Slots,
+    Apart, BfcParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn, QueueClass,
+    QueueOrder, Ramp, Slots,
 };
 pub use backwater_control::isolation::{IsolationKind, IsolationSettings, KeyKind};
 pub use backwater_control::notify::put::Reservation;

@@ -33,7 +33,7 @@ pub struct Probe {
     /// Traffic entries, by name, of which the latency of every data packet is recorded. Default none.
     pub packets: Vec<String>,
     /// Whether what isolation does is recorded: entries of congested-flow tables that come, go and are refused, and congestion
-    /// isolation messages. Default false.
+    /// isolation messages; with Floodgate VOQs and every change of a window. Default false.
     pub isolation: bool,
     /// Whether what PUT streams do is summed up for every period of `sample`. Default: whether there are PUTs and `sample` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

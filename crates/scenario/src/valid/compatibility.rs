@@ -222,7 +222,12 @@ const CLASHES: &[Clash] = &[
         both: |it| keyed::is_on(it) && it.switch.queueing != Queueing::Output,
         message: |it| {
             let here = is("switch.queueing", it.switch.queueing);
-            format!("{} gives flows queues of their own at egress ports, and here {here}", holding(it))
+            let does = if keyed::holds(it) {
+                "gives flows queues of their own at egress ports"
+            } else {
+                "keeps packets apart before the queues of egress ports"
+            };
+            format!("{} {does}, and here {here}", holding(it))
         },
         label: "not with these queues",
         help: "write switch.queueing = \"output\", or switch.isolation.kind = \"none\"",
@@ -259,7 +264,7 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "load-balancing"],
-        both: |it| keyed::is_on(it) && spreads(it),
+        both: |it| keyed::holds(it) && spreads(it),
         message: |it| {
             format!("{} knows the one way of each flow, which {} spreads", holding(it), spreading(it))
         },
@@ -423,10 +428,7 @@ const FAULT_CLASHES: &[FaultClash] = &[
     FaultClash {
         both: |it, _| keyed::is_on(it),
         message: |it| {
-            format!(
-                "would break what switches know of each other's queues, which {} does not repair",
-                holding(it)
-            )
+            format!("would break what switches know of each other, which {} does not repair", holding(it))
         },
         help: "write switch.isolation.kind = \"none\", with switch.flow-control = \"pfc\"",
     },
@@ -648,7 +650,7 @@ const ENTRY_CLASHES: [EntryClash; 8] = [
     },
     EntryClash {
         at: &[],
-        both: |it, index, _| keyed::is_on(it) && is_put(it, index),
+        both: |it, index, _| keyed::holds(it) && is_put(it, index),
         message: |it, name| {
             format!("{} holds queue pairs at NICs, which does not fit traffic.{name}, of PUTs", holding(it))
         },

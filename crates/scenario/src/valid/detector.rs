@@ -116,7 +116,7 @@ fn without_flow_control(context: &mut Context<'_>) {
     if switch.flow_control != FlowControl::None || !pairs {
         return;
     }
-    if detector.kind == DetectorKind::Tcd && !super::keyed::is_on(settings) {
+    if detector.kind == DetectorKind::Tcd && !super::keyed::holds(settings) {
         let message = "switch.detector.kind = \"tcd\": without flow control no port is ever OFF, so TCD never says UE and marks CE as \
                        \"red\" does";
         context.caveat(Code::TcdWithoutOff, "switch.detector.kind", message);

@@ -1,19 +1,36 @@
-//! Queues of flows or destinations at egress ports, which are held upstream: what they need of the traffic.
+//! Queues of flows or destinations at egress ports, which are held upstream, and windows of destinations: what they need of the traffic.
 use backwater_codes::Code;
 use backwater_control::isolation::dst_pfc::Thresholds;
-use backwater_control::isolation::{BfcParams, DstPfcParams};
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, PoolOrder, Queueing};
+use backwater_control::isolation::floodgate::FloodgateConfig;
+use backwater_control::isolation::{BfcParams, DstPfcParams, FloodgateParams};
+use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, PoolOrder, Queueing};
 use backwater_topology::Network;
 
-use super::Context;
 use super::idle::is;
 use super::lanes::Lanes;
+use super::{Context, mtu};
 use crate::document::at;
 use crate::settings::{self, IsolationKind, QueueOrder, Settings};
 
 /// Whether switches hold flows or destinations instead of classes.
-pub(super) fn is_on(settings: &Settings) -> bool {
+pub(super) fn holds(settings: &Settings) -> bool {
     matches!(settings.switch.isolation.kind, IsolationKind::Bfc | IsolationKind::DstPfc)
+}
+
+/// The same, or have windows for destinations.
+pub(super) fn is_on(settings: &Settings) -> bool {
+    holds(settings) || settings.switch.isolation.kind == IsolationKind::Floodgate
+}
+
+/// Whether what switches hold may wait for each other as classes do: flows share queues; those of destinations follow its tree.
+pub(super) fn shares(settings: &Settings, network: Option<&Network>) -> bool {
+    let isolation = &settings.switch.isolation;
+    let hosts = network.map_or(0, |network| network.hosts().len());
+    match isolation.kind {
+        IsolationKind::Bfc => true,
+        IsolationKind::Floodgate => usize::from(isolation.floodgate.voqs) < hosts,
+        _ => false,
+    }
 }
 
 /// Classes that a NIC has beside the one in which what is held waits.
@@ -27,7 +44,11 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
         return None;
     }
     let isolation = &context.settings.switch.isolation;
-    let (kind, bfc, dst_pfc) = (isolation.kind, isolation.bfc, isolation.dst_pfc);
+    let (kind, bfc, dst_pfc, floodgate) =
+        (isolation.kind, isolation.bfc, isolation.dst_pfc, isolation.floodgate);
+    if kind == IsolationKind::Floodgate {
+        return Some(Queueing::Floodgate(windows(context, network, floodgate)));
+    }
     let control = 1 << context.settings.switch.control_priority;
     let used = (lanes.used | control).count_ones();
     if used > MOST {
@@ -87,20 +108,59 @@ fn of_destinations(context: &mut Context<'_>, network: &Network, given: DstPfcPa
             "without effect with apart = \"always\": switch.isolation.dst-pfc.{first-packets}",
         );
     }
-    let hosts = network.hosts().len();
-    if hosts > MOST_HOSTS {
-        context.report(
-            &at!["switch", "isolation", "kind"],
-            format!("each egress port has a queue for each of {hosts} hosts"),
-            format!("allowed: {MOST_HOSTS} hosts"),
-            "choose kind = \"bfc\", or a smaller network",
-        );
-    }
+    few_hosts(context, network, "each egress port has a queue for each");
     let apart = match given.apart {
         settings::Apart::Always => Apart::Always,
         settings::Apart::Held => Apart::Held,
     };
-    let thousandths = |hops: f64| (hops * 1000.0).round() as u32;
     let thresholds = Thresholds { high: thousandths(given.high), low: thousandths(given.low) };
     DstPfcSpec { apart, thresholds, first_packets: given.first_packets, frame: given.frame.0 }
+}
+
+fn thousandths(hops: f64) -> u32 {
+    (hops * 1000.0).round() as u32
+}
+
+/// Destinations have numbers of 16 bits.
+fn few_hosts(context: &mut Context<'_>, network: &Network, what: &str) {
+    let hosts = network.hosts().len();
+    if hosts > MOST_HOSTS {
+        context.report(
+            &at!["switch", "isolation", "kind"],
+            format!("{what} of {hosts} hosts"),
+            format!("allowed: {MOST_HOSTS} hosts"),
+            "choose kind = \"bfc\", or a smaller network",
+        );
+    }
+}
+
+/// Windows between switches, of which each must hold a packet.
+fn windows(context: &mut Context<'_>, network: &Network, given: FloodgateParams) -> FloodgateSpec {
+    few_hosts(context, network, "each switch has a window for each");
+    let rules = FloodgateConfig {
+        window: thousandths(given.window),
+        interval: given.interval.0,
+        count: given.count.0.get(),
+        delay: thousandths(given.delay),
+    };
+    let packet = mtu(context.settings);
+    let switches = (0..network.nodes().len() as u32).filter(|node| network.is_switch(*node));
+    let links = switches.flat_map(|node| (0u16..).zip(network.ports(node)).map(move |port| (node, port)));
+    let between = links.filter(|(_, (_, link))| network.is_switch(link.peer));
+    let least =
+        between.map(|(node, (port, link))| (rules.window(link.rate, link.delay * 2), node, port)).min();
+    if let Some((window, node, port)) = least.filter(|(window, ..)| *window < packet.get()) {
+        let interval = given.interval;
+        context.report(
+            &at!["switch", "isolation", "floodgate", "window"],
+            format!(
+                "a window of {} round trips and an interval of {interval} is {window} B at {}, and a packet has {packet}: none would ever pass",
+                given.window,
+                network.port_name(node, port)
+            ),
+            format!("allowed: windows of {packet} or more"),
+            "write a larger window or, with count above 1B, a longer interval",
+        );
+    }
+    FloodgateSpec { rules, voqs: given.voqs, frame: given.frame.0, entry: given.entry.0 }
 }

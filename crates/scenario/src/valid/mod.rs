@@ -352,8 +352,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     }
     let arbiter = arbitration::arbiter(context, &lanes);
     let balancing = balancing::balancing(context, network.as_ref().zip(routes.as_ref()));
-    // Queues that flows share wait for each other as classes do; those of destinations follow its tree.
-    let shared = settings.switch.isolation.kind == settings::IsolationKind::Bfc;
+    let shared = keyed::shares(settings, network.as_ref());
     let guarded = credits.as_ref().map(|c| c.priorities).or(pfc.as_ref().map(|p| p.priorities));
     let guarded = guarded.or_else(|| shared.then_some(lanes.used & !(1 << settings.switch.control_priority)));
     if let (Some(network), Some(routes), Some(flows), Some(pairs)) = (&network, &routes, &flows, &pairs) {

@@ -103,6 +103,7 @@ _KINDS = {
     "credit": "credit update",
     "cim": "congestion isolation message",
     "hold": "hold frame",
+    "return": "return frame",
     "put": "PUT",
     "put-ack": "ACK of a PUT",
     "put-nack": "NACK of a PUT",

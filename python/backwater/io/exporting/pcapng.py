@@ -16,8 +16,8 @@ _QUANTUM_BITS = 512
 _LONGEST_PAUSE = 0xFFFF
 #: ECN bits of our code points: not capable, capable (ECT(1)), UE (ECT(0)), CE.
 _ECN = {"not-capable": 0, "capable": 1, "UE": 2, "CE": 3}
-#: What PUT streams send, in the words of RoCE. No standard has Hold frames: they look like CIMs here.
-_LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack", "hold": "cim"}
+#: What PUT streams send, in the words of RoCE. No standard has Hold and Return frames: they look like CIMs here.
+_LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack", "hold": "cim", "return": "cim"}
 
 
 def write(run: Results, out: Path, ports: list[str], snap: int) -> tuple[int, list[str]]:

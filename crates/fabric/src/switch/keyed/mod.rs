@@ -1,5 +1,5 @@
 //! A switch with a pool of queues at each egress port, which holds queues upstream and not classes. Which packets share a queue and how long
-//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`].
+//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`]. A switch of its own, which holds nothing upstream, is [`floodgate`].
 //!
 //! ```text
 //!   link ─▶ queue of its key at the egress port ─┬─▶ of the open ones the next in turn ─▶ link, with a tag of the scheme's
@@ -14,6 +14,7 @@
 pub(crate) mod bfc;
 mod closures;
 pub(crate) mod dst_pfc;
+pub(crate) mod floodgate;
 mod flows;
 
 use backwater_engine::Post;

@@ -4,6 +4,7 @@ use backwater_control::detector::{Detector, Fecn, NpEcn, Red, Tcd, Trend};
 use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
+use backwater_control::isolation::pyrrha::Rules;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
@@ -11,8 +12,8 @@ use backwater_control::reaction::{
 };
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, FloodgateSpec, PoolOrder, Queueing,
-    ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
+    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec,
+    Queueing, ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -144,7 +145,7 @@ fn gates() -> impl Strategy<Value = Gates> {
     ]
 }
 
-/// From two queues, which flows share, to one for each flow; and those of destinations.
+/// From two queues, which flows share, to one for each flow; those of destinations, and of roots, of which there may be too few.
 pub(crate) fn held_queues() -> impl Strategy<Value = Queueing> {
     let order = prop::sample::select(vec![PoolOrder::RoundRobin, PoolOrder::LowestFirst]);
     let frame = || prop::sample::select(vec![1u64, 64, 1_000]).prop_map(Bytes::new);
@@ -157,7 +158,17 @@ pub(crate) fn held_queues() -> impl Strategy<Value = Queueing> {
             Queueing::DstPfc(DstPfcSpec { apart, thresholds, first_packets, frame })
         },
     );
-    prop_oneof![bfc, dst_pfc, windows()]
+    let choices = (any::<bool>(), any::<bool>(), any::<bool>());
+    let pace = prop::sample::select(vec![Pace::OwnPort, Pace::LastPort]);
+    let queues = prop::sample::select(vec![1u16, 2, 40]);
+    let pyrrha = (queues, 1u32..3000, 0u32..1000, choices, pace, frame()).prop_map(
+        |(queues, more, low, (only_down, merge, nearest), pace, frame)| {
+            let thresholds = Thresholds { high: low + more, low };
+            let rules = Rules { thresholds, hol: 0, only_down, merge, nearest };
+            Queueing::Pyrrha(PyrrhaSpec { queues, rules, pace, frame })
+        },
+    );
+    prop_oneof![bfc, dst_pfc, windows(), pyrrha]
 }
 
 /// Windows from one packet to as many as ever come, given back by packet, by count and by time; VOQs from one that all share to one for each.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use backwater_control::detector::{Detector, Red};
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
+use backwater_control::isolation::pyrrha::Rules;
 use backwater_fabric::record::{FrameKind, FrameRecord};
 use backwater_fabric::{
-    Apart, BfcSpec, DstPfcSpec, End, FloodgateSpec, PoolOrder, Queueing, Spec, Violation,
+    Apart, BfcSpec, DstPfcSpec, End, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing, Spec, Violation,
 };
 use backwater_topology::{Network, generate};
 use backwater_traffic::{Flow, Pacing};
@@ -44,12 +45,21 @@ fn of_destinations(apart: Apart, first_packets: bool) -> Queueing {
     Queueing::DstPfc(DstPfcSpec { apart, thresholds, first_packets, frame: Bytes::new(64) })
 }
 
-/// Two queues that flows share, one for each flow, and those of destinations.
+fn of_roots(queues: u16, nearest: bool, pace: Pace) -> PyrrhaSpec {
+    let thresholds = Thresholds { high: 2000, low: 1000 };
+    let rules = Rules { thresholds, hol: 0, only_down: false, merge: true, nearest };
+    PyrrhaSpec { queues, rules, pace, frame: Bytes::new(64) }
+}
+
+/// Two queues that flows share, one for each flow, those of destinations, and those of roots.
 fn queueings() -> Vec<Queueing> {
     let orders = [PoolOrder::RoundRobin, PoolOrder::LowestFirst];
     let flows = [2, 4, 32].into_iter().flat_map(|queues| orders.map(|order| of_flows(queues, order)));
     let aparts = [(Apart::Always, false), (Apart::Held, false), (Apart::Held, true)];
-    flows.chain(aparts.map(|(apart, first)| of_destinations(apart, first))).collect()
+    let roots = [(1, true), (32, true), (32, false)].into_iter().flat_map(|(queues, nearest)| {
+        [Pace::OwnPort, Pace::LastPort].map(|pace| Queueing::Pyrrha(of_roots(queues, nearest, pace)))
+    });
+    flows.chain(aparts.map(|(apart, first)| of_destinations(apart, first))).chain(roots).collect()
 }
 
 fn drained(spec: Spec) -> Outcome {
@@ -132,7 +142,9 @@ fn switches_hold_as_often_as_they_let_go() {
     for queueing in queueings() {
         let outcome = drained(with(queueing));
         let mut balance: BTreeMap<(u32, u16), i32> = BTreeMap::new();
-        for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Hold) {
+        // A root that has become a part of another one is held no more.
+        let told = |frame: &&FrameRecord| matches!(frame.kind, FrameKind::Hold | FrameKind::Merge);
+        for frame in outcome.records.frames.iter().filter(told) {
             *balance.entry((frame.node, frame.port)).or_default() += if holds(frame) { 1 } else { -1 };
         }
         assert!(balance.len() > 8, "{queueing:?}: {} ports held something", balance.len());
@@ -202,4 +214,76 @@ fn destinations_that_share_a_queue_and_wait_for_each_other_in_a_circle_are_found
     assert!(run(7).is_ok(), "each destination has a queue of its own");
     let Err(violation @ Violation::Deadlock { .. }) = run(1) else { panic!("the ring did not lock up") };
     assert!(violation.to_string().contains("s0->s1 (priority 3) waits for"), "{violation}");
+}
+
+/// Two racks into one host through one spine: its port to the host's leaf is congested first, as that of the leaf gets no more than it sends.
+/// Then a host of that rack sends there, too, and the root lies one link further on.
+fn one_spine(rules: impl Fn(&mut PyrrhaSpec)) -> Spec {
+    let network = generate::leaf_spine(3, 1, 8, Rate::from_gbps(100), None, Span::from_us(1)).unwrap();
+    let far = (8..24).map(|src| flow(src, 0, 200_000, Time::ZERO, Pacing::LineRate));
+    let near = (1..4).map(|src| flow(src, 0, 200_000, us(40), Pacing::LineRate));
+    let beside = (4..8).map(|dst| flow(dst + 4, dst, 100_000, us(20), Pacing::LineRate));
+    let mut spec = bfc(network, far.chain(near).chain(beside).collect());
+    let mut queueing = of_roots(32, true, Pace::OwnPort);
+    rules(&mut queueing);
+    spec.switch.queueing = Queueing::Pyrrha(queueing);
+    let network = &spec.network;
+    let ports = |node: u32| (0..network.ports(node).len() as u16).map(move |port| (node, port));
+    spec.probe.frames = (0..network.nodes().len() as u32).flat_map(ports).collect();
+    spec
+}
+
+fn frames_of(outcome: &Outcome, kind: FrameKind) -> usize {
+    outcome.records.frames.iter().filter(|frame| frame.kind == kind).count()
+}
+
+#[test]
+fn a_root_becomes_a_part_of_one_behind_it_where_roots_merge() {
+    for nearest in [true, false] {
+        let merging = drained(one_spine(|it| it.rules.nearest = nearest));
+        check(&merging);
+        assert!(frames_of(&merging, FrameKind::Merge) > 0);
+        let apart = drained(one_spine(|it| {
+            it.rules.merge = false;
+            it.rules.nearest = nearest;
+        }));
+        check(&apart);
+        assert_eq!(frames_of(&apart, FrameKind::Merge), 0);
+        // Where nothing merges each queue that is freed says so.
+        assert!(frames_of(&apart, FrameKind::Free) > 0);
+    }
+}
+
+#[test]
+fn a_root_for_which_no_queue_is_left_is_counted_and_nothing_is_lost() {
+    let refusals = |queues: u16| {
+        let outcome = drained(one_spine(|it| {
+            it.queues = queues;
+            it.rules.merge = false;
+        }));
+        check(&outcome);
+        outcome.simulation.switches().iter().map(|switch| switch.refusals).sum::<u64>()
+    };
+    assert_eq!(refusals(32), 0);
+    assert!(refusals(1) > 0);
+}
+
+/// Ports of leaves to the spine are roots unless only those to lower tiers are.
+#[test]
+fn ports_to_higher_tiers_are_roots_only_where_they_may_be() {
+    let at_leaves = |only_down: bool, hol: u32| {
+        let outcome = drained(one_spine(|it| {
+            it.rules.only_down = only_down;
+            it.rules.hol = hol;
+        }));
+        let network = outcome.simulation.network();
+        let up = |(node, port): (u32, u16)| network.is_switch(network.ports(node)[usize::from(port)].peer);
+        let leaf = |node: u32| network.ports(node).iter().any(|port| !network.is_switch(port.peer));
+        let roots = outcome.records.frames.iter().filter_map(|frame| frame.root);
+        roots.filter(|root| up(*root) && leaf(root.0)).count()
+    };
+    assert!(at_leaves(false, 0) > 0);
+    assert_eq!(at_leaves(true, 0), 0);
+    // One uplink is never longer than its own mean.
+    assert_eq!(at_leaves(false, 1000), 0);
 }

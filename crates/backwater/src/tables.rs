@@ -56,7 +56,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     let mut demands =
         vec![known(TableId::Flows, flows), known(TableId::Ports, of_ports(spec.network.port_count()))];
     let windows = matches!(spec.switch.queueing, Queueing::Floodgate(_));
-    if windows || matches!(spec.switch.queueing, Queueing::Combined(_)) {
+    if windows || matches!(spec.switch.queueing, Queueing::Combined(_) | Queueing::Pyrrha(_)) {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }
     if spec.switch.queueing == Queueing::Input {
@@ -85,7 +85,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         (TableId::Pauses, *pauses),
         (TableId::States, *states),
         (TableId::Holds, blame),
-        (TableId::Closures, blame && spec.switch.queueing.holds()),
+        (TableId::Closures, blame && matches!(spec.switch.queueing, Queueing::Bfc(_) | Queueing::DstPfc(_))),
         (TableId::Crowds, blame),
         (TableId::Waits, blame),
         (TableId::Injected, packets),

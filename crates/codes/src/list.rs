@@ -351,7 +351,12 @@ UnlikePreset: Caveat "unlike-preset" {
 HoldsTooLong: Caveat "holds-too-long" {
     short: "What is held upstream is let go so late that the link idles meanwhile.",
     means: "After a queue lets go, a round trip of the hop passes until the next packet comes. What is left in the queue has to last for so long.",
-    todo: "Raise switch.isolation.dst-pfc.low to 1 hop or more.",
+    todo: "Raise low, in switch.isolation.dst-pfc or switch.isolation.pyrrha, to 1 hop or more.",
+}
+UplinksNotHeld: Caveat "uplinks-not-held" {
+    short: "Ports of a switch to higher tiers are never roots of congestion, so that nothing is held upstream for their sake.",
+    means: "Such a port is a root only with switch.isolation.pyrrha.hol times the mean queue of these ports, which few ports cannot reach. What they cannot send waits in the memory of the switch, which may run out and stop the run.",
+    todo: "Set switch.isolation.pyrrha.hol = 0 and only-down = false, or give the switch more links to higher tiers.",
 }
 ReuseIdle: Caveat "reuse-idle" {
     short: "run.reuse = true has counted no iteration: all were simulated.",

@@ -30,6 +30,7 @@ mod pft_refusals;
 mod pft_states;
 mod put_acks;
 mod put_release;
+mod pyrrha_by_hand;
 mod queue_pairs;
 mod sharing;
 mod streams;

@@ -74,6 +74,10 @@ kinds! {
     /// What a switch gives back of the windows of destinations: beside it an entry for each (`switch/keyed/floodgate.rs`). `flow` is the
     /// port that it leaves by (node << 10 | port), `seq` its number at that switch.
     Return = 13, "return";
+    /// Pyrrha: the other end has no queue for a root (`flow`) any more.
+    Free = 14, "free";
+    /// Pyrrha: a root (`dst`) has become a part of another one (`flow`).
+    Merge = 15, "merge";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80, "put";

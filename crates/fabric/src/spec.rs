@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
-pub use keyed::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, PoolOrder};
+pub use keyed::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec};
 pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
@@ -275,13 +275,15 @@ pub enum Queueing {
     DstPfc(DstPfcSpec),
     /// One queue per egress port and priority, before them queues of destinations whose window is used up.
     Floodgate(FloodgateSpec),
+    /// At each egress port and priority a queue, and one for each root of congestion further on.
+    Pyrrha(PyrrhaSpec),
 }
 
 impl Queueing {
     /// Whether switches hold queues upstream instead of classes.
     #[must_use]
     pub const fn holds(self) -> bool {
-        matches!(self, Self::Bfc(_) | Self::DstPfc(_))
+        matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_))
     }
 }
 

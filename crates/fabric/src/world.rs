@@ -23,6 +23,7 @@ use crate::spec::{
 use crate::switch::cioq::Limits;
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::forwarding::ecmp::{PathHash, PathKey, rails};
+use crate::switch::keyed::roots::Ways;
 use crate::switch::lanes::{self, Lanes};
 use crate::transport::put::streams::Streams;
 use crate::transport::roce::window;
@@ -128,6 +129,8 @@ pub(crate) struct World {
     pub(crate) queueing: Queueing,
     /// Whether NICs are told to hold queue pairs.
     pub(crate) holds: bool,
+    /// The ways of flows, if congestion roots on them are held.
+    pub(crate) ways: Option<Ways>,
     /// What must have come in before a switch forwards a frame, if not all.
     pub(crate) cut_through: Option<Bytes>,
     pub(crate) credits: Option<CreditSettings>,
@@ -310,6 +313,7 @@ impl World {
             mark: spec.switch.mark,
             queueing: spec.switch.queueing,
             holds: spec.switch.queueing.holds(),
+            ways: Ways::new(spec, &flows, &path_keys(&firsts, &spec.numbers)),
             cut_through: match spec.switch.switching {
                 Switching::StoreAndForward => None,
                 Switching::CutThrough { header } => Some(header),

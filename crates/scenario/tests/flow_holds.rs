@@ -1,7 +1,8 @@
 //! Switches that hold flows upstream (BFC): what they are beside, and what does not go with them.
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, PoolOrder, Queueing};
+use backwater_control::isolation::pyrrha::Rules;
+use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing};
 use backwater_units::{Bytes, Span};
 
 use crate::common::{Said, report, says, valid};
@@ -73,6 +74,52 @@ fn destinations_are_held_from_two_hops_to_one_unless_the_file_says_otherwise() {
         &report(STAR, &["switch.isolation.kind=dst-pfc", "switch.flow-control=pfc"]),
         &["\"dst-pfc\" holds"],
     );
+}
+
+/// `TH_CONGESTION`, `TH_RESUME` and `TH_HOL` of the authors' `config-CI.ini`; in their simulator `TH_HOL` has no effect.
+#[test]
+fn roots_are_held_from_two_hops_to_one_unless_the_file_says_otherwise() {
+    let queueing = |overrides: &[&str]| {
+        let set = [&["switch.isolation.kind=pyrrha"], overrides].concat();
+        valid(STAR, &set).build().switch.queueing
+    };
+    let thresholds = Thresholds { high: 2000, low: 1000 };
+    let rules = Rules { thresholds, hol: 2000, only_down: false, merge: true, nearest: true };
+    let usual = PyrrhaSpec { queues: 32, rules, pace: Pace::OwnPort, frame: Bytes::new(64) };
+    assert_eq!(queueing(&[]), Queueing::Pyrrha(usual));
+    let other = ["merge=false", "match=farthest", "only-down=true", "pace=last-port", "queues=4"];
+    let other = other.map(|it| format!("switch.isolation.pyrrha.{it}"));
+    let rules = Rules { only_down: true, merge: false, nearest: false, ..rules };
+    let other: Vec<&str> = other.iter().map(String::as_str).collect();
+    assert_eq!(
+        queueing(&other),
+        Queueing::Pyrrha(PyrrhaSpec { queues: 4, rules, pace: Pace::LastPort, ..usual })
+    );
+    let refused = |set: &[&str], wanted: &[&str]| {
+        says(&report(STAR, &[&["switch.isolation.kind=pyrrha"], set].concat()), wanted);
+    };
+    refused(&["switch.isolation.pyrrha.low=3"], &["lets its root go at 3 hops", "only above 2"]);
+    refused(&["switch.isolation.pyrrha.queues=0"], &["switch.isolation.pyrrha.queues", "1"]);
+    refused(&["switch.flow-control=pfc"], &["\"pyrrha\" holds", "flow-control = \"none\""]);
+    refused(
+        &["switch.load-balancing=spray"],
+        &["switch.load-balancing", "knows the one way of each flow", "\"ecmp\""],
+    );
+    let early = valid(STAR, &["switch.isolation.kind=pyrrha", "switch.isolation.pyrrha.low=0.5"]);
+    says(&early.caveats().said(), &["switch.isolation.pyrrha.low = 0.5", "its link idles"]);
+}
+
+/// Of two uplinks none has more than twice the mean of both.
+#[test]
+fn uplinks_that_are_never_roots_are_said() {
+    let caveats = |set: &[&str]| {
+        let leaf_spine = "topology={ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts-per-leaf = 2, rate = \"100Gbps\", delay = \"1us\" }";
+        valid(STAR, &[&["switch.isolation.kind=pyrrha", leaf_spine], set].concat()).caveats().said()
+    };
+    says(&caveats(&[]), &["no port of leaf0 to a higher tier is ever a root", "hol = 2"]);
+    says(&caveats(&["switch.isolation.pyrrha.only-down=true"]), &["only-down = true"]);
+    let any = caveats(&["switch.isolation.pyrrha.hol=0"]);
+    assert!(!any.contains("ever a root"), "{any}");
 }
 
 #[test]

@@ -343,6 +343,27 @@ impl Network {
         racks
     }
 
+    /// By node how many links lie between it and the nearest host: 0 for hosts, 1 for switches that have some, and so on.
+    #[must_use]
+    pub fn tiers(&self) -> Vec<u32> {
+        let mut tiers = vec![u32::MAX; self.nodes().len()];
+        let mut reached = self.hosts().to_vec();
+        for tier in 0.. {
+            for node in &reached {
+                tiers[*node as usize] = tier;
+            }
+            let next = reached.iter().flat_map(|node| self.ports(*node)).map(|port| port.peer);
+            let mut next: Vec<u32> = next.filter(|peer| tiers[*peer as usize] == u32::MAX).collect();
+            next.sort_unstable();
+            next.dedup();
+            if next.is_empty() {
+                break;
+            }
+            reached = next;
+        }
+        tiers
+    }
+
     /// True for a switch.
     pub fn is_switch(&self, node: u32) -> bool {
         self.nodes[node as usize].role == Role::Switch

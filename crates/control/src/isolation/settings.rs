@@ -30,6 +30,9 @@ kinds! {
     /// Floodgate (CoNEXT 2021): a window for each destination between switches; what finds none left waits in a queue of its
     /// destination. Needs queueing = output and flow-control = none.
     Floodgate = "floodgate" reads Reads::Only(&[]);
+    /// Pyrrha (NSDI 2025): what is on its way to a congested egress port, the root, waits apart from the others at each switch or NIC
+    /// upstream. Needs queueing = output and flow-control = none.
+    Pyrrha = "pyrrha" reads Reads::Only(&[]);
 }
 
 impl IsolationKind {
@@ -134,6 +137,59 @@ pub struct FloodgateParams {
     /// (reconstructed: an address and a count of 4 B each).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "100B"))]
     pub entry: Quantity<Bytes>,
+}
+
+/// Which queue a packet waits in that has several roots on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootMatch {
+    /// That of the nearest one; of a farther one as long as others wait there, which it would overtake.
+    Nearest,
+    /// That of the farthest one.
+    Farthest,
+}
+
+/// How often the isolation queues of a port give a packet to its ordinary queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootPace {
+    /// Each in the time that a largest packet takes at its port.
+    OwnPort,
+    /// Each in the time that it takes at the last port of the switch.
+    LastPort,
+}
+
+/// Pyrrha (NSDI 2025). What a port sends in a round trip to the node upstream, without the time on the wire, is a hop: a longer queue holds
+/// its root there from so many hops on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PyrrhaParams {
+    /// Isolation queues of an egress port and priority. A root for which none is left holds the whole port. pyrrha-ns3: 1000 (there as many
+    /// as it needs); the other profiles: 32 (reconstructed).
+    #[schemars(range(min = 1, max = 1000))]
+    pub queues: u16,
+    /// A queue longer than so many hops holds its root. All profiles: 2 (`TH_CONGESTION` of Pyrrha-NS3).
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub high: f64,
+    /// A queue shorter than so many hops lets it go; at most `high`. All profiles: 1 (`TH_RESUME` of Pyrrha-NS3).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub low: f64,
+    /// A port to a higher tier is a root only with more than so many times the mean queue of the ports of its switch to higher tiers; 0:
+    /// always. pyrrha-ns3: 0 (a mistake: its test is always true); the other profiles: 2 (`TH_HOL` in `config-CI.ini` of Pyrrha-NS3).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub hol: f64,
+    /// Whether only ports to lower tiers and hosts are roots. All profiles: false (Pyrrha-NS3).
+    pub only_down: bool,
+    /// Whether a root becomes a part of another one that lies behind it. All profiles: true (`CONGESTION_MERGE` of Pyrrha-NS3).
+    pub merge: bool,
+    /// Which queue a packet waits in that has several roots on its way. All profiles: nearest (`NEAREST_MATCH` of Pyrrha-NS3).
+    pub r#match: RootMatch,
+    /// How often an isolation queue gives a packet to the ordinary queue of its port. pyrrha-ns3: last-port; the other profiles:
+    /// own-port (reconstructed).
+    pub pace: RootPace,
+    /// Size of a frame that says what becomes of a root, on the wire. pyrrha-ns3: 58 B; the other profiles: 64 B (least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
 }
 
 /// How many slots a CFT has.
@@ -293,8 +349,8 @@ pub struct IciPlusParams {
 }
 
 /// Congestion isolation: flows of a congestion tree have a queue of their own at every port, the congested-flow queue (CFQ), so
-/// that all others, in the normal-flow queue (NFQ), do not wait behind them: ci, ici and ici-plus, which need queueing = combined. bfc
-/// and dst-pfc hold queues upstream instead, and need queueing = output.
+/// that all others, in the normal-flow queue (NFQ), do not wait behind them: ci, ici and ici-plus, which need queueing = combined. bfc,
+/// dst-pfc and pyrrha hold queues upstream instead, and need queueing = output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Isolation")]
@@ -352,6 +408,8 @@ pub struct IsolationSettings {
     pub dst_pfc: DstPfcParams,
     /// kind = floodgate: its windows and queues.
     pub floodgate: FloodgateParams,
+    /// kind = pyrrha: its roots and queues.
+    pub pyrrha: PyrrhaParams,
 }
 
 fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
@@ -391,7 +449,11 @@ impl IsolationSettings {
             marking: None,
         };
         let rules = match self.kind {
-            IsolationKind::None | IsolationKind::Bfc | IsolationKind::DstPfc | IsolationKind::Floodgate => {
+            IsolationKind::None
+            | IsolationKind::Bfc
+            | IsolationKind::DstPfc
+            | IsolationKind::Floodgate
+            | IsolationKind::Pyrrha => {
                 return Ok(None);
             }
             IsolationKind::Ci => Isolation::Ci(CiConfig { common }),

@@ -5,9 +5,12 @@
 //! the end of the frame before it, which is the cause of all others. Where frames follow each other without a gap at both links, that
 //! holds for the last frame at which it was otherwise. So the link goes first whose burst began last, and of two that began at one
 //! instant the one with the lower number.
+//!
+//! Where switches hold queues upstream, frames that hold them have no precedence over others, and of two links whose burst began at one
+//! instant because a switch let both go that one goes first which it let go first.
 use std::cmp::Reverse;
 
-use backwater_engine::Message;
+use backwater_engine::Class;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::link::ports::Ports;
@@ -29,13 +32,15 @@ struct Burst {
 }
 
 impl Bursts {
-    /// The arrivals before `end` in order. Both ends of a link have the same rate.
+    /// The arrivals before `end` in order. Both ends of a link have the same rate. `rank` of a frame, of when it began to leave and of when
+    /// its burst began, both but for the delay of the link: what goes before the burst, and after it.
     pub(crate) fn in_order<'a>(
         &mut self,
         arrivals: &'a [Packet],
         ports: &Ports,
         end: u64,
-    ) -> impl Iterator<Item = &'a Packet> + use<'a> {
+        rank: impl Fn(&Packet, u64, u64) -> ((Class, u64), u32),
+    ) -> Vec<&'a Packet> {
         self.of.resize(usize::from(ports.count()), Burst::default());
         let mut arrivals: Vec<_> = arrivals.iter().filter(|packet| packet.time < end).collect();
         arrivals.sort_by_key(|packet| (packet.time, packet.port));
@@ -46,10 +51,11 @@ impl Bursts {
                 burst.began = left;
             }
             burst.last = packet.time;
-            ((packet.time, packet.class(), Reverse(burst.began), packet.port), packet)
+            let (before, after) = rank(packet, left, burst.began);
+            ((packet.time, before, Reverse(burst.began), after, packet.port), packet)
         });
         let mut keyed: Vec<_> = keyed.collect();
         keyed.sort_by_key(|(key, _)| *key);
-        keyed.into_iter().map(|(_, packet)| packet)
+        keyed.into_iter().map(|(_, packet)| packet).collect()
     }
 }

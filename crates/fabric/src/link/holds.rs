@@ -6,6 +6,16 @@ use crate::record::KeyedBy;
 use crate::spec::Queueing;
 use crate::world::World;
 
+/// An egress port of a switch as one number.
+pub(crate) const fn root(node: u32, port: u16) -> u32 {
+    node << 10 | port as u32
+}
+
+/// The switch and the port.
+pub(crate) const fn parts(root: u32) -> (u32, u16) {
+    (root >> 10, (root & 0x3ff) as u16)
+}
+
 impl Packet {
     /// Holds the queue upstream that a packet came from, or lets it go. For a NIC it names the flow.
     pub(crate) fn hold(of: &Self, upstream: u16, holds: bool, size: u16) -> Self {
@@ -28,10 +38,11 @@ impl Packet {
 }
 
 impl World {
-    /// What a Hold frame names to a NIC: the flow, or a destination and class.
+    /// What a Hold frame names to a NIC: the flow; a destination, or a root, and a class.
     pub(crate) fn hold_key(&self, flow: u32, dst: u32, class: u8) -> u64 {
         match self.queueing {
             Queueing::DstPfc(_) => u64::from(class) << 32 | u64::from(dst),
+            Queueing::Pyrrha(_) => u64::from(class) << 32 | u64::from(flow),
             _ => self.flow_key(flow, dst).into(),
         }
     }
@@ -46,6 +57,14 @@ impl World {
         match self.queueing {
             Queueing::DstPfc(_) => (KeyedBy::Destination, dst),
             _ => (KeyedBy::Flow, flow),
+        }
+    }
+
+    /// Whether that is on the way of a flow.
+    pub(crate) fn is_held_by(&self, key: u64, (flow, dst, class): (u32, u32, u8)) -> bool {
+        match &self.ways {
+            Some(ways) => key >> 32 == u64::from(class) && ways.of(flow).contains(&(key as u32)),
+            None => key == self.hold_key(flow, dst, class),
         }
     }
 

@@ -151,6 +151,8 @@ pub(crate) enum Purpose {
     Watchdog,
     /// A switch of a dragonfly tells its group what waits at its global ports.
     Tell,
+    /// Packets of a port go from one queue to another.
+    Turn,
     /// A queue pair may have waited too long for an ACK; argument: sender slot.
     Retry,
     /// A packet of a flow of UEC may have waited too long for an ACK; argument: sender slot.

@@ -93,6 +93,11 @@ impl QueuePool {
         self.closed.has(queue)
     }
 
+    /// Whether a queue has packets and is open.
+    pub(crate) fn is_ready(&self, queue: u16) -> bool {
+        self.waiting.has(queue) && !self.closed.has(queue)
+    }
+
     /// The closed queues that have packets, and since when they are closed.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u16, u64)> {
         let held = |queue: &u16| self.waiting.has(*queue) && self.closed.has(*queue);

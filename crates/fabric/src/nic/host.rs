@@ -3,7 +3,7 @@ use std::io::{Result, Write};
 
 use backwater_control::notify::{Advice, Mode, Notify};
 use backwater_engine::{
-    Class, Key, Keys, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
+    Class, Key, Keys, Message, Node, Place, Post, Trajectory, Window, in_order, in_order_wakes_last,
 };
 use backwater_traffic::OWN_CONNECTION;
 use backwater_units::{Bytes, Rate, Time, relative};
@@ -109,7 +109,10 @@ impl<N: Nics> Node for Host<N> {
             match world.clock {
                 Clock::Exact => in_order(self, arrivals, window, keys, world, post),
                 Clock::Ns3 => {
-                    let arrivals = Bursts::default().in_order(arrivals, &self.ports, window.end);
+                    let arrivals =
+                        Bursts::default().in_order(arrivals, &self.ports, window.end, |frame, _, _| {
+                            ((frame.class(), 0), 0)
+                        });
                     in_order_wakes_last(self, arrivals, window, world, post);
                 }
             }
@@ -171,7 +174,7 @@ impl<N: Nics> Node for Host<N> {
                 self.ports.note_link_frame();
                 self.on_cim(packet, cx);
             }
-            Kind::Hold => {
+            Kind::Hold | Kind::Merge => {
                 self.ports.note_link_frame();
                 self.on_hold(packet, cx);
             }

@@ -15,7 +15,7 @@ use crate::link::ports::Purpose;
 use crate::nic::host::Host;
 use crate::nic::nics::{Nics, queue_among};
 use crate::observe::isolation_stats::Noted;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::record::{ClosureRecord, GateChange, IsolationEvent};
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::cioq::isolation::entries::{behind, ends_of, parts_of};
@@ -68,8 +68,8 @@ impl Notified {
 
     /// Whether a queue pair is held at that port.
     fn holds(&self, sender: &Sender, port: u16, world: &World) -> bool {
-        let key = world.hold_key(sender.flow(), sender.dst(), sender.class());
-        self.entries.iter().any(|entry| (entry.key, entry.port) == (key, port))
+        let of = (sender.flow(), sender.dst(), sender.class());
+        self.entries.iter().any(|entry| entry.port == port && world.is_held_by(entry.key, of))
     }
 
     /// Keeps a key until `until`. Whether it is a new one.
@@ -135,12 +135,15 @@ impl<N: Nics> Host<N> {
         self.send_next(cx);
     }
 
-    /// A flow is held, or what goes to a destination, at the present port; or it is let go.
+    /// A flow is held, or what goes to a destination or has a root on its way, at the present port; or it is let go. A root that has become
+    /// a part of another one is let go, too.
     #[cold]
     pub(crate) fn on_hold<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let ((holds, class, _), apart) = (frame.held(), cx.world.held_class());
-        let held = (cx.world.hold_key(frame.flow, frame.dst, class), self.nic());
-        if cx.world.notes_truth() {
+        let of = if frame.kind == Kind::Merge { frame.dst } else { frame.flow };
+        let held = (cx.world.hold_key(of, frame.dst, class), self.nic());
+        // The ground truth follows no gates of roots.
+        if cx.world.notes_truth() && cx.world.ways.is_none() {
             self.note_held((frame.flow, frame.dst, class), holds, cx);
         }
         if holds {

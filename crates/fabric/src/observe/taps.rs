@@ -5,6 +5,7 @@ use backwater_units::Time;
 
 use crate::ctx::Ctx;
 use crate::link::egress::Egress;
+use crate::link::holds::parts;
 use crate::link::ports::Ports;
 use crate::packet::{Kind, Packet};
 use crate::record::FrameRecord;
@@ -78,6 +79,7 @@ impl Ports {
                 code: packet.code as u8,
                 echo: packet.echo as u8,
                 flow: packet.flow,
+                root: (packet.is_flow_control() && cx.world.ways.is_some()).then(|| parts(packet.flow)),
                 seq: match packet.kind {
                     Kind::Hold => packet.held_priorities(cx.world),
                     _ if packet.is_data() => packet.number(),

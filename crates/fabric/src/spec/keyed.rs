@@ -1,6 +1,7 @@
 //! Queues of flows or destinations that hold each other upstream, and windows of destinations.
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
+use backwater_control::isolation::pyrrha::Rules;
 use backwater_units::Bytes;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -37,6 +38,28 @@ pub struct DstPfcSpec {
     pub first_packets: bool,
     /// Size of a frame that holds a destination, or lets it go, on the wire.
     pub frame: Bytes,
+}
+
+/// Pyrrha: at each egress port and priority a queue, and one for each root of congestion further on. Without PFC and credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct PyrrhaSpec {
+    /// Queues of roots at an egress port and priority, 1 to 1000.
+    pub queues: u16,
+    /// What a root is, and when it is held.
+    pub rules: Rules,
+    /// How often a queue of a root gives a packet on.
+    pub pace: Pace,
+    /// Size of a frame that says what becomes of a root, on the wire.
+    pub frame: Bytes,
+}
+
+/// The time in which each queue of a root gives a packet on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Pace {
+    /// That of a largest packet at its port.
+    OwnPort,
+    /// That of a largest packet at the last port of the switch.
+    LastPort,
 }
 
 /// When a destination has a queue of its own.

@@ -18,6 +18,7 @@ use crate::switch::keyed::Keyed;
 use crate::switch::keyed::bfc::Bfc;
 use crate::switch::keyed::dst_pfc::DstPfc;
 use crate::switch::keyed::floodgate::Floodgate;
+use crate::switch::keyed::pyrrha::Pyrrha;
 use crate::switch::output::Output;
 use crate::switch::truth::Holder;
 use crate::switch::two_pools::Pooled;
@@ -157,6 +158,11 @@ pub(crate) trait Fabric: Sized {
         chassis.note_hold_at_egress(self, port, class, cx);
     }
 
+    /// As which of those that were let go at one instant a port was told so, if what it sends since `began` comes of that.
+    fn let_go_as(&self, _port: u16, _began: u64) -> u32 {
+        0
+    }
+
     /// Packets on their way across a crossbar.
     fn crossing(&self) -> Vec<Packet> {
         Vec::new()
@@ -205,6 +211,8 @@ pub(crate) enum SwitchFabric {
     DstPfc(Box<Keyed<DstPfc>>),
     /// Windows of destinations, and queues for what finds none left.
     Floodgate(Box<Floodgate>),
+    /// Queues of roots, which are held upstream.
+    Pyrrha(Box<Keyed<Pyrrha>>),
 }
 
 /// Asks the fabric that it is.
@@ -220,6 +228,7 @@ macro_rules! of {
             SwitchFabric::Bfc($it) => $ask,
             SwitchFabric::DstPfc($it) => $ask,
             SwitchFabric::Floodgate($it) => $ask,
+            SwitchFabric::Pyrrha($it) => $ask,
         }
     };
 }
@@ -242,6 +251,10 @@ impl SwitchFabric {
             Queueing::VirtualOutput => Self::Voq(Box::new(Voq::new(count, classes, count, InTurn, world))),
             Queueing::OldestFirst => {
                 Self::Oldest(Box::new(Voq::new(count, classes, count, Oldest::default(), world)))
+            }
+            Queueing::Pyrrha(spec) => {
+                let of = (ports.all_egress(), world);
+                Self::Pyrrha(Box::new(Pyrrha::switch(node, network, classes, spec, of)))
             }
             Queueing::Input => {
                 Self::Input(Box::new(Voq::new(count, classes, queues, InputFifos::new(queues), world)))
@@ -348,6 +361,10 @@ impl Fabric for SwitchFabric {
         cx: &mut Ctx<'_, P>,
     ) {
         of!(self, it => it.note_hold(chassis, port, class, cx));
+    }
+
+    fn let_go_as(&self, port: u16, began: u64) -> u32 {
+        of!(self, it => it.let_go_as(port, began))
     }
 
     fn crossing(&self) -> Vec<Packet> {

@@ -21,7 +21,8 @@ use std::io;
 
 use backwater_control::CodePoint;
 use backwater_engine::{
-    Class, Key, Keys, Node, Place, Post, Saved, Trajectory, Window, in_order, in_order_wakes_last, stream,
+    Class, Key, Keys, Message, Node, Place, Post, Saved, Trajectory, Window, in_order, in_order_wakes_last,
+    stream,
 };
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -248,7 +249,14 @@ impl Switch {
         match world.clock {
             Clock::Exact => in_order(self, arrivals, window, keys, world, post),
             Clock::Ns3 => {
-                let arrivals = self.bursts.in_order(arrivals, &self.chassis.ports, window.end);
+                let rank = |frame: &Packet, left, began| {
+                    if world.holds {
+                        ((Class::Arrival, left), self.fabric.let_go_as(frame.port, began))
+                    } else {
+                        ((frame.class(), 0), 0)
+                    }
+                };
+                let arrivals = self.bursts.in_order(arrivals, &self.chassis.ports, window.end, rank);
                 in_order_wakes_last(self, arrivals, window, world, post);
             }
         }

@@ -68,6 +68,10 @@ impl World {
             let hops: Vec<u8> = (first..).zip(flows).map(hops).collect();
             self.hops.extend(hops);
         }
+        if let Some(mut ways) = self.ways.take() {
+            ways.renew(self, network);
+            self.ways = Some(ways);
+        }
         begun
     }
 

@@ -47,7 +47,10 @@ impl Table for FrameRecord {
             "flow",
             "index",
             "Flow number, as in the flows table; null for frames of the link, but for Hold frames, and congestion isolation messages.",
-            Take::MaybeU64(|r| (r.is_of_a_flow() || r.kind == FrameKind::Hold).then(|| u64::from(r.flow))),
+            Take::MaybeU64(|r| {
+                (r.root.is_none() && (r.is_of_a_flow() || r.kind == FrameKind::Hold))
+                    .then(|| u64::from(r.flow))
+            }),
         ),
         column(
             "seq",
@@ -58,7 +61,7 @@ impl Table for FrameRecord {
         column(
             "paused",
             "bits",
-            "PFC: bit p: priority p is paused. Hold: a queue of it is held, or at a NIC the flow. Null for others.",
+            "PFC: bit p: priority p is paused. Hold: a queue of it is held, or at a NIC the flow, or what has that root on its way. Null for others.",
             Take::MaybeU64(|r| of_pfc(r, 0)),
         ),
         column(
@@ -66,6 +69,12 @@ impl Table for FrameRecord {
             "bits",
             "PFC: bit p: priority p is let go. Hold: a queue of it, or the flow. Null for others.",
             Take::MaybeU64(|r| of_pfc(r, 8)),
+        ),
+        column(
+            "root",
+            "name",
+            "Under Pyrrha the egress port that is the root of the congestion, as \"node->peer\": which a Hold frame holds or lets go; for which there is no queue any more (kind = free); of which another root became a part (kind = merge). Null for others.",
+            Take::MaybePort(|r| r.root),
         ),
         column(
             "fctbs",

@@ -36,8 +36,8 @@ pub use arbitration::{VlArbitration, VlWeight};
 pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
 pub use backwater_control::isolation::settings::{
-    Apart, BfcParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn, QueueClass,
-    QueueOrder, Ramp, Slots,
+    Apart, BfcParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn, PyrrhaParams,
+    QueueClass, QueueOrder, Ramp, RootMatch, RootPace, Slots,
 };
 pub use backwater_control::isolation::{IsolationKind, IsolationSettings, KeyKind};
 pub use backwater_control::notify::put::Reservation;
@@ -95,7 +95,7 @@ pub enum Profile {
     /// recovery, also where they are not what IRN or RDMA NICs do. It is meant for comparisons with that simulator.
     ConweaveNs3,
     /// Pyrrha's simulator on ns-3 (NSDI 2025) with its mistakes, for comparisons with it: hosts and clock as conweave-ns3, no PFC and no congestion
-    /// control. `switch.isolation.kind` = bfc or dst-pfc chooses what acts.
+    /// control. `switch.isolation.kind` = bfc, dst-pfc or pyrrha chooses what acts.
     PyrrhaNs3,
     /// The InfiniBand fabric of the TCD paper: credits, virtual output queues, cut-through, 2048 B packets, IB CC. Give links
     /// their data rate: 32 Gbps for 40 Gbps of signalling (8b/10b).

@@ -2,19 +2,23 @@
 use backwater_codes::Code;
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
-use backwater_control::isolation::{BfcParams, DstPfcParams, FloodgateParams};
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, PoolOrder, Queueing};
+use backwater_control::isolation::pyrrha::Rules;
+use backwater_control::isolation::{BfcParams, DstPfcParams, FloodgateParams, PyrrhaParams};
+use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing};
 use backwater_topology::Network;
 
 use super::idle::is;
 use super::lanes::Lanes;
 use super::{Context, mtu};
 use crate::document::at;
-use crate::settings::{self, IsolationKind, QueueOrder, Settings};
+use crate::settings::{self, IsolationKind, QueueOrder, RootMatch, RootPace, Settings};
 
 /// Whether switches hold flows or destinations instead of classes.
 pub(super) fn holds(settings: &Settings) -> bool {
-    matches!(settings.switch.isolation.kind, IsolationKind::Bfc | IsolationKind::DstPfc)
+    matches!(
+        settings.switch.isolation.kind,
+        IsolationKind::Bfc | IsolationKind::DstPfc | IsolationKind::Pyrrha
+    )
 }
 
 /// The same, or have windows for destinations.
@@ -44,8 +48,8 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
         return None;
     }
     let isolation = &context.settings.switch.isolation;
-    let (kind, bfc, dst_pfc, floodgate) =
-        (isolation.kind, isolation.bfc, isolation.dst_pfc, isolation.floodgate);
+    let (kind, bfc, dst_pfc, floodgate, pyrrha) =
+        (isolation.kind, isolation.bfc, isolation.dst_pfc, isolation.floodgate, isolation.pyrrha);
     if kind == IsolationKind::Floodgate {
         return Some(Queueing::Floodgate(windows(context, network, floodgate)));
     }
@@ -65,6 +69,7 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
     }
     Some(match kind {
         IsolationKind::DstPfc => Queueing::DstPfc(of_destinations(context, network, dst_pfc)),
+        IsolationKind::Pyrrha => Queueing::Pyrrha(of_roots(context, network, pyrrha)),
         _ => Queueing::Bfc(of_flows(bfc)),
     })
 }
@@ -77,27 +82,74 @@ fn of_flows(bfc: BfcParams) -> BfcSpec {
     BfcSpec { queues: bfc.queues, sticky: bfc.sticky, order, frame: bfc.frame.0 }
 }
 
-fn of_destinations(context: &mut Context<'_>, network: &Network, given: DstPfcParams) -> DstPfcSpec {
-    if given.low > given.high {
-        let (low, high) = (given.low, given.high);
+/// From which length on a queue holds something, and at which it lets it go, in hops.
+fn thresholds(
+    context: &mut Context<'_>,
+    (kind, what): (&'static str, &str),
+    high: f64,
+    low: f64,
+) -> Thresholds {
+    if low > high {
         context.report(
-            &at!["switch", "isolation", "dst-pfc", "low"],
-            format!("a queue lets its destination go at {low} hops, and holds it only above {high}"),
+            &at!["switch", "isolation", kind, "low"],
+            format!("a queue lets its {what} go at {low} hops, and holds it only above {high}"),
             "above high",
             "write low at most as large as high",
         );
     }
-    if given.low < 1.0 {
-        let low = given.low;
+    if low < 1.0 {
         context.caveat(
             Code::HoldsTooLong,
-            "switch.isolation.dst-pfc.low",
+            format!("switch.isolation.{kind}.low"),
             format!(
-                "switch.isolation.dst-pfc.low = {low}: a queue that lets its destination go at less than 1 hop is empty before more can come, and its \
+                "switch.isolation.{kind}.low = {low}: a queue that lets its {what} go at less than 1 hop is empty before more can come, and its \
                  link idles"
             ),
         );
     }
+    Thresholds { high: thousandths(high), low: thousandths(low) }
+}
+
+fn of_roots(context: &mut Context<'_>, network: &Network, given: PyrrhaParams) -> PyrrhaSpec {
+    let thresholds = thresholds(context, ("pyrrha", "root"), given.high, given.low);
+    let tiers = network.tiers();
+    let uplinks = |node: u32| {
+        let ports = network.ports(node).iter();
+        ports.filter(|port| tiers[port.peer as usize] > tiers[node as usize]).count()
+    };
+    let never = |node: &u32| {
+        let count = uplinks(*node);
+        network.is_switch(*node) && count > 0 && (given.only_down || count as f64 <= given.hol)
+    };
+    if let Some(node) = (0..network.nodes().len() as u32).find(never) {
+        let (name, count) = (network.name(node), uplinks(node));
+        let why = if given.only_down {
+            "only-down = true".to_owned()
+        } else {
+            format!("hol = {}, which none of {count} reaches", given.hol)
+        };
+        context.caveat(
+            Code::UplinksNotHeld,
+            "switch.isolation.pyrrha",
+            format!("no port of {name} to a higher tier is ever a root (switch.isolation.pyrrha.{why}): nothing is held for their sake"),
+        );
+    }
+    let rules = Rules {
+        thresholds,
+        hol: (given.hol * 1000.0).round() as u32,
+        only_down: given.only_down,
+        merge: given.merge,
+        nearest: given.r#match == RootMatch::Nearest,
+    };
+    let pace = match given.pace {
+        RootPace::OwnPort => Pace::OwnPort,
+        RootPace::LastPort => Pace::LastPort,
+    };
+    PyrrhaSpec { queues: given.queues, rules, pace, frame: given.frame.0 }
+}
+
+fn of_destinations(context: &mut Context<'_>, network: &Network, given: DstPfcParams) -> DstPfcSpec {
+    let thresholds = thresholds(context, ("dst-pfc", "destination"), given.high, given.low);
     if given.first_packets
         && given.apart == settings::Apart::Always
         && !context.scenario.of_profile(&at!["switch", "isolation", "dst-pfc", "first-packets"])
@@ -113,7 +165,6 @@ fn of_destinations(context: &mut Context<'_>, network: &Network, given: DstPfcPa
         settings::Apart::Always => Apart::Always,
         settings::Apart::Held => Apart::Held,
     };
-    let thresholds = Thresholds { high: thousandths(given.high), low: thousandths(given.low) };
     DstPfcSpec { apart, thresholds, first_packets: given.first_packets, frame: given.frame.0 }
 }
 

@@ -104,6 +104,8 @@ _KINDS = {
     "cim": "congestion isolation message",
     "hold": "hold frame",
     "return": "return frame",
+    "free": "frame that frees a queue",
+    "merge": "frame that merges roots",
     "put": "PUT",
     "put-ack": "ACK of a PUT",
     "put-nack": "NACK of a PUT",

@@ -137,8 +137,8 @@ impl Scheme for Bfc {
         frame.held().2
     }
 
-    fn is_of(&self, packet: &Packet, slot: usize, upstream: u16, links: &Links) -> bool {
-        links.to_host[usize::from(packet.port)] || self.tags[slot].upstream == upstream
+    fn is_of(&self, packet: &Packet, slot: usize, _: (usize, u16), upstream: u32, links: &Links) -> bool {
+        links.to_host[usize::from(packet.port)] || u32::from(self.tags[slot].upstream) == upstream
     }
 
     fn holds(&self, _packet: &Packet, slot: usize, _queue: (usize, u16)) -> bool {

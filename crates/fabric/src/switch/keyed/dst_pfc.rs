@@ -140,8 +140,8 @@ impl Scheme for DstPfc {
         own(frame)
     }
 
-    fn is_of(&self, packet: &Packet, _slot: usize, upstream: u16, _: &Links) -> bool {
-        own(packet) == upstream
+    fn is_of(&self, packet: &Packet, _: usize, _: (usize, u16), upstream: u32, _: &Links) -> bool {
+        u32::from(own(packet)) == upstream
     }
 
     fn holds(&self, packet: &Packet, _slot: usize, (at, _): (usize, u16)) -> bool {

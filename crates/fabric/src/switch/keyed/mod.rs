@@ -1,5 +1,6 @@
 //! A switch with a pool of queues at each egress port, which holds queues upstream and not classes. Which packets share a queue and how long
-//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`]. A switch of its own, which holds nothing upstream, is [`floodgate`].
+//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`], [`pyrrha`]. A switch of its own, which holds nothing upstream, is
+//! [`floodgate`].
 //!
 //! ```text
 //!   link ─▶ queue of its key at the egress port ─┬─▶ of the open ones the next in turn ─▶ link, with a tag of the scheme's
@@ -8,6 +9,7 @@
 //! ```
 //! 1. A packet joins a queue ([`QueuePool`]) and may cause a frame ([`Kind::Hold`]) that holds something upstream; a packet that leaves may
 //!    cause frames that let it go.
+//!    Packets may also go from one queue to another, by a timer of the port.
 //! 2. To records, the gate of a class is closed while all that waits behind it is held, as under credits. The deadlock check sees queues.
 //!
 //! The control class has one queue, as in every switch.
@@ -16,7 +18,10 @@ mod closures;
 pub(crate) mod dst_pfc;
 pub(crate) mod floodgate;
 mod flows;
+pub(crate) mod pyrrha;
+pub(crate) mod roots;
 
+use backwater_control::isolation::Origin;
 use backwater_engine::Post;
 use backwater_topology::Network;
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -24,11 +29,14 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
 use crate::link::gates::{Scope, Wait};
-use crate::link::ports::Ports;
+use crate::link::holds::parts;
+use crate::link::ports::{Ports, Purpose};
 use crate::link::queue::{Fifo, Pool};
 use crate::link::queue_pool::QueuePool;
+use crate::observe::isolation_stats::Noted;
 use crate::packet::{Kind, Packet};
-use crate::spec::PoolOrder;
+use crate::record::IsolationEvent;
+use crate::spec::{Clock, PoolOrder};
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::keyed::closures::Draining;
 use crate::switch::truth::Holder;
@@ -71,8 +79,37 @@ pub(crate) struct Place {
     now: Time,
 }
 
+/// The queues of a switch.
+pub(crate) struct Queues<'a> {
+    pools: &'a mut [QueuePool],
+    links: &'a Links,
+    now: u64,
+}
+
+/// What comes of a frame, or of a packet that has gone from one queue to another.
+pub(crate) enum Consequence {
+    /// A frame for the other end of a port.
+    Frame(u16, Packet),
+    /// A queue for a root was made at a port, which has so many.
+    Made { port: u16, root: u32, used: u32 },
+    /// There was none left.
+    Refused { port: u16, root: u32, used: u32 },
+    /// One was freed.
+    Freed { port: u16, root: u32, used: u32 },
+}
+
+/// A packet that has gone to another queue, and what is to be held upstream for its sake.
+pub(crate) struct Moved {
+    packet: Packet,
+    queue: u16,
+    held: Option<u16>,
+}
+
 /// Who shares a queue, and what holds what upstream.
 pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
+    /// Whether a packet waits in one queue only, whose gate the ground truth can follow.
+    const GATES: bool = true;
+
     /// Puts a packet into the queue that it joins; returns that, and what is to be held upstream for its sake, as the frame says it.
     fn join(
         &mut self,
@@ -102,11 +139,73 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
         None
     }
 
+    /// The queue that sends next.
+    fn next(pool: &QueuePool, order: PoolOrder) -> Option<u16> {
+        pool.next(order)
+    }
+
+    /// Whether one may send.
+    fn is_ready(pool: &QueuePool) -> bool {
+        pool.active() > 0
+    }
+
+    /// Whether packets wait to be sent.
+    fn is_waiting(pool: &QueuePool) -> bool {
+        !pool.is_empty()
+    }
+
+    /// The frame that holds something upstream for the sake of a packet, or lets it go.
+    fn hold_frame(&self, of: &Packet, upstream: u16, holds: bool, size: u16) -> Packet {
+        Packet::hold(of, upstream, holds, size)
+    }
+
+    /// A frame from downstream has come, for an egress port and class.
+    fn hear(&mut self, frame: &Packet, at: usize, queues: Queues<'_>, _told: &mut Vec<Consequence>) {
+        let (pool, queue) = (&mut queues.pools[at], self.queue_of(frame));
+        if frame.held().0 {
+            pool.close(queue, queues.now);
+        } else {
+            pool.open(queue);
+        }
+    }
+
     /// The queue that a frame from downstream closes or opens.
     fn queue_of(&self, frame: &Packet) -> u16;
 
-    /// Whether a packet in this slot waits here for what a queue upstream of this number, or a NIC, is held for.
-    fn is_of(&self, packet: &Packet, slot: usize, upstream: u16, links: &Links) -> bool;
+    /// When packets of an egress port and class go from one queue to another next, if that is not known yet.
+    fn due(&mut self, _at: usize, _pool: &QueuePool, _now: u64) -> Option<u64> {
+        None
+    }
+
+    /// The queues whose first packet goes on then, if it may, one after the other.
+    fn turns(&self, _at: usize, _turns: &mut Vec<u16>) {}
+
+    /// The first packet of a queue goes to another one.
+    fn give_on(
+        &mut self,
+        (_, at, queue): (u16, usize, u16),
+        queues: Queues<'_>,
+        (memory, _): (&mut Pool, &World),
+        _told: &mut Vec<Consequence>,
+    ) -> Moved {
+        let packet = queues.pools[at].pop(memory, queue).1;
+        queues.pools[at].push(memory, queue, &packet);
+        Moved { packet, queue, held: None }
+    }
+
+    /// What a queue is known by at the node downstream.
+    fn key(&self, _at: usize, queue: u16) -> u32 {
+        queue.into()
+    }
+
+    /// What something upstream is known by there.
+    fn upstream_key(&self, upstream: u16) -> u32 {
+        upstream.into()
+    }
+
+    /// Whether a packet in this slot of a queue of an egress port and class waits here for what a queue upstream of this key, or a NIC, is
+    /// held for.
+    fn is_of(&self, packet: &Packet, slot: usize, queue: (usize, u16), upstream: u32, links: &Links) -> bool;
 
     /// Whether what such a packet came from is held as long as it is in this queue.
     fn holds(&self, packet: &Packet, slot: usize, queue: (usize, u16)) -> bool;
@@ -128,6 +227,26 @@ pub(crate) struct Keyed<S> {
     scheme: S,
     /// Only for the ground truth.
     draining: Draining,
+    /// What a timer goes through; empty between timers.
+    turns: Vec<u16>,
+    let_go: LetGo,
+}
+
+/// What was let go upstream by each port last: as which of those at the same instant, and when what the other end sends then begins to come.
+#[derive(Clone, Default, BorshSerialize, BorshDeserialize)]
+struct LetGo {
+    by_port: Vec<(u64, u32)>,
+    now: u64,
+    count: u32,
+}
+
+impl LetGo {
+    fn note(&mut self, port: u16, now: u64, comes: u64, ports: usize) {
+        self.by_port.resize(ports, (u64::MAX, 0));
+        self.count = if self.now == now { self.count + 1 } else { 0 };
+        self.now = now;
+        self.by_port[usize::from(port)] = (comes, self.count);
+    }
 }
 
 impl<S: Scheme> Keyed<S> {
@@ -140,8 +259,16 @@ impl<S: Scheme> Keyed<S> {
         let links = Links::new(node, network);
         let pools = 0..network.ports(node).len() * classes;
         let pools = pools.map(|at| QueuePool::new(if at.is_multiple_of(classes) { 0 } else { queues }));
-        let draining = Draining::default();
-        Self { pools: pools.collect(), order, frame, scheme: scheme(&links), links, draining }
+        Self {
+            pools: pools.collect(),
+            order,
+            frame,
+            scheme: scheme(&links),
+            links,
+            turns: Vec::new(),
+            let_go: LetGo::default(),
+            draining: Draining::default(),
+        }
     }
 
     fn place(chassis: &Chassis, packet: &Packet, out: u16, now: u64) -> Place {
@@ -161,13 +288,60 @@ impl<S: Scheme> Keyed<S> {
         let queues = (&mut self.pools[place.at], chassis.ports.pool_mut());
         let (queue, held) = self.scheme.join(packet, place, queues, (&self.links, cx.world));
         chassis.ports.queue_mut(place.at).grow(packet.size);
-        chassis.ports.egress_mut(out).set_waiting(packet.class);
         if let Some(upstream) = held {
-            chassis.memory.count_pause(place.from);
-            self.note(chassis, packet, (out, queue), upstream, cx);
-            self.tell(chassis, packet, (packet.port, upstream), true, cx);
+            self.hold(chassis, packet, (out, queue), upstream, cx);
         }
         self.settle(chassis, out, packet.class, cx);
+    }
+
+    /// Something upstream is held for the sake of a packet in a queue.
+    fn hold<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        queue: (u16, u16),
+        upstream: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        chassis.memory.count_pause(chassis.ports.at(packet.port, packet.class));
+        self.note(chassis, packet, queue, upstream, cx);
+        self.tell(chassis, packet, (packet.port, upstream), true, cx);
+    }
+
+    /// What has come of something is sent, and counted.
+    #[cold]
+    fn follow<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        told: Vec<Consequence>,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        for told in told {
+            let (what, port, root, used) = match told {
+                Consequence::Frame(port, frame) => {
+                    if frame.kind == Kind::Hold {
+                        self.note_let_go(chassis, port, &frame, cx);
+                    }
+                    chassis.ports.enqueue(port, &frame);
+                    chassis.go(self, port, cx);
+                    continue;
+                }
+                Consequence::Made { port, root, used } => (IsolationEvent::Allocated, port, root, used),
+                Consequence::Refused { port, root, used } => (IsolationEvent::Refused, port, root, used),
+                Consequence::Freed { port, root, used } => (IsolationEvent::Released, port, root, used),
+            };
+            let noted = Noted {
+                what,
+                port,
+                ingress: None,
+                src: None,
+                dst: None,
+                origin: 1 << Origin::Cim as u8,
+                root: Some(parts(root)),
+                used,
+            };
+            chassis.ports.note_isolation(&noted, cx);
+        }
     }
 
     /// Takes the next packet of a class whose gate is open, with the number of its queue.
@@ -179,13 +353,10 @@ impl<S: Scheme> Keyed<S> {
         cx: &mut Ctx<'_, P>,
     ) -> (Packet, u16) {
         let pool = &mut self.pools[chassis.ports.at(out, class)];
-        let queue = pool.next(self.order).expect("the gate of a class is closed while none may leave");
+        let queue = S::next(pool, self.order).expect("the gate of a class is closed while none may leave");
         let (slot, packet) = pool.pop(chassis.ports.pool_mut(), queue);
         let place = Self::place(chassis, &packet, out, cx.now);
         chassis.ports.queue_mut(place.at).shrink(packet.size);
-        if pool.is_empty() {
-            chassis.ports.egress_mut(out).clear_waiting(class);
-        }
         let queued = (&mut self.pools[place.at], queue, slot);
         let mut told = self.scheme.left(&packet, place, queued, (&self.links, cx.world));
         while let Some(upstream) = told {
@@ -205,8 +376,26 @@ impl<S: Scheme> Keyed<S> {
         holds: bool,
         cx: &mut Ctx<'_, P>,
     ) {
-        chassis.ports.enqueue(port, &Packet::hold(packet, upstream, holds, self.frame.get() as u16));
+        let frame = self.scheme.hold_frame(packet, upstream, holds, self.frame.get() as u16);
+        if !holds {
+            self.note_let_go(chassis, port, &frame, cx);
+        }
+        chassis.ports.enqueue(port, &frame);
         chassis.go(self, port, cx);
+    }
+
+    fn note_let_go<P: Post<Packet>>(
+        &mut self,
+        chassis: &Chassis,
+        port: u16,
+        frame: &Packet,
+        cx: &Ctx<'_, P>,
+    ) {
+        if cx.world.clock == Clock::Ns3 {
+            let back = self.links.round_trip[usize::from(port)].as_ps() / 2;
+            let comes = cx.now + chassis.ports.egress(port).until_known(frame.size, true) + back;
+            self.let_go.note(port, cx.now, comes, self.links.rate.len());
+        }
     }
 
     /// The ground truth is to know for the sake of which queue something upstream is held.
@@ -220,12 +409,14 @@ impl<S: Scheme> Keyed<S> {
     ) {
         if chassis.truth.is_some() {
             let scope = Scope { class: packet.class, key: u32::from(queue) };
+            let upstream = self.scheme.upstream_key(upstream);
             let bytes = self.bytes_from(chassis, (packet.port, upstream), (out, scope), false);
             let by_host = self.links.to_host[usize::from(packet.port)];
             let named = cx.world.hold_names(packet.flow, packet.dst).1;
-            let key = if by_host { named } else { u32::from(upstream) };
+            let key = if by_host { named } else { upstream };
+            let scope = if S::GATES { scope } else { Scope::class(packet.class) };
             let holder = Holder { out, scope, bytes };
-            chassis.push_hold_of((packet.port, packet.class), Some(key), holder, cx);
+            chassis.push_hold_of((packet.port, packet.class), S::GATES.then_some(key), holder, cx);
         }
     }
 
@@ -233,16 +424,17 @@ impl<S: Scheme> Keyed<S> {
     fn bytes_from(
         &self,
         chassis: &Chassis,
-        (port, upstream): (u16, u16),
+        (port, upstream): (u16, u32),
         (out, scope): (u16, Scope),
         held: bool,
     ) -> u64 {
         let at = chassis.ports.at(out, scope.class);
         let fifo = self.pools[at].fifos()[scope.key as usize];
-        let holds = |packet: &Packet, slot| !held || self.scheme.holds(packet, slot, (at, scope.key as u16));
+        let queue = (at, scope.key as u16);
+        let holds = |packet: &Packet, slot| !held || self.scheme.holds(packet, slot, queue);
         let own = chassis.ports.pool().slots_of(fifo).filter(|(slot, packet)| {
             packet.port == port
-                && self.scheme.is_of(packet, *slot, upstream, &self.links)
+                && self.scheme.is_of(packet, *slot, queue, upstream, &self.links)
                 && holds(packet, *slot)
         });
         own.map(|(_, packet)| u64::from(packet.size)).sum()
@@ -250,8 +442,18 @@ impl<S: Scheme> Keyed<S> {
 
     /// The gate of a class is closed while there are packets behind it, and each of them is held.
     fn settle<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, class: u8, cx: &mut Ctx<'_, P>) {
-        let pool = &self.pools[chassis.ports.at(out, class)];
-        let held = !pool.is_empty() && pool.active() == 0;
+        let at = chassis.ports.at(out, class);
+        let pool = &self.pools[at];
+        let waits = S::is_waiting(pool);
+        let held = waits && !S::is_ready(pool);
+        if let Some(next) = self.scheme.due(at, pool, cx.now) {
+            chassis.ports.set_timer(next, out, Purpose::Turn, 0);
+        }
+        if waits {
+            chassis.ports.egress_mut(out).set_waiting(class);
+        } else {
+            chassis.ports.egress_mut(out).clear_waiting(class);
+        }
         let closed = chassis.ports.egress(out).paused() & (1 << class) != 0;
         if held && !closed {
             chassis.ports.close_gate(out, class, cx);
@@ -290,14 +492,23 @@ impl<S: Scheme> Fabric for Keyed<S> {
             0 => (chassis.ports.dequeue(out, 0), 0),
             _ => self.take(chassis, out, class, cx),
         };
-        if packet.kind == Kind::Hold {
+        if packet.is_flow_control() {
             return chassis.ports.transmit_whole(out, &packet, cx);
         }
-        chassis.waited_in(&packet, (out, queue), cx);
-        self.note_left(chassis, (out, queue), &packet, cx);
+        if S::GATES {
+            chassis.waited_in(&packet, (out, queue), cx);
+            self.note_left(chassis, (out, queue), &packet, cx);
+        } else {
+            chassis.waited(&packet, out, cx);
+        }
         chassis.let_go(self, &packet, cx);
         let code = chassis.depart(out, &packet, cx);
         chassis.ports.transmit(out, &Packet { next: u32::from(queue), ..packet }, code, cx);
+    }
+
+    fn let_go_as(&self, port: u16, began: u64) -> u32 {
+        let known = self.let_go.by_port.get(usize::from(port));
+        known.map_or(0, |(comes, place)| if *comes == began { *place } else { 0 })
     }
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
@@ -307,23 +518,68 @@ impl<S: Scheme> Fabric for Keyed<S> {
 
     /// A Hold frame: a queue waits, or may go on.
     fn frame<P: Post<Packet>>(&mut self, chassis: &mut Chassis, frame: &Packet, cx: &mut Ctx<'_, P>) {
-        let ((holds, class, _), queue) = (frame.held(), self.scheme.queue_of(frame));
-        self.note_change(chassis, (frame.port, class, queue), holds, cx);
-        let pool = &mut self.pools[chassis.ports.at(frame.port, class)];
-        if holds {
-            pool.close(queue, cx.now);
-        } else {
-            pool.open(queue);
+        let (holds, class, _) = frame.held();
+        if S::GATES {
+            let queue = self.scheme.queue_of(frame);
+            self.note_change(chassis, (frame.port, class, queue), holds, cx);
         }
+        let mut told = Vec::new();
+        let queues = Queues { pools: &mut self.pools, links: &self.links, now: cx.now };
+        self.scheme.hear(frame, chassis.ports.at(frame.port, class), queues, &mut told);
         self.settle(chassis, frame.port, class, cx);
+        if !told.is_empty() {
+            self.follow(chassis, told, cx);
+        }
         chassis.go(self, frame.port, cx);
+    }
+
+    /// Packets of a port go from one queue to another.
+    fn timer<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        _: Purpose,
+        (out, _): (u16, u32),
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let (mut turns, mut told) = (std::mem::take(&mut self.turns), Vec::new());
+        for class in 1..chassis.ports.classes() as u8 {
+            let at = chassis.ports.at(out, class);
+            turns.clear();
+            self.scheme.turns(at, &mut turns);
+            for queue in turns.iter().copied() {
+                // Freed meanwhile, or nothing there.
+                if !self.pools[at].is_ready(queue) {
+                    continue;
+                }
+                let queues = Queues { pools: &mut self.pools, links: &self.links, now: cx.now };
+                let places = (chassis.ports.pool_mut(), cx.world);
+                let moved = self.scheme.give_on((out, at, queue), queues, places, &mut told);
+                if let Some(upstream) = moved.held {
+                    self.hold(chassis, &moved.packet, (out, moved.queue), upstream, cx);
+                }
+            }
+            self.settle(chassis, out, class, cx);
+        }
+        self.turns = turns;
+        self.follow(chassis, told, cx);
+        chassis.go(self, out, cx);
+    }
+
+    /// What moves on by itself waits at no gate.
+    fn first_sizes(&self, ports: &Ports, at: usize) -> Vec<u16> {
+        let control = at.is_multiple_of(ports.classes());
+        if !control && !S::is_waiting(&self.pools[at]) {
+            return Vec::new();
+        }
+        let fifos = self.fifos(ports, at).iter().filter(|fifo| !fifo.is_empty());
+        fifos.map(|fifo| ports.pool().first(*fifo).size).collect()
     }
 
     fn waits(&self, chassis: &Chassis) -> Vec<Wait> {
         let wait = |at: usize, (queue, since): (u16, u64)| {
             let (port, class) = chassis.ports.port_and_class(at);
             let egress = chassis.ports.egress(port);
-            let scope = Scope { class, key: u32::from(queue) };
+            let scope = Scope { class, key: self.scheme.key(at, queue) };
             Wait { port, scope, since, node: egress.peer(), ingress: egress.peer_port() }
         };
         let pools = self.pools.iter().enumerate();
@@ -336,8 +592,9 @@ impl<S: Scheme> Fabric for Keyed<S> {
             (0..u32::from(count)).map(move |key| (out, Scope { class: scope.class, key }))
         };
         let holder = |(out, of): (u16, Scope)| {
-            let bytes = self.bytes_from(chassis, (port, scope.key as u16), (out, of), true);
-            (bytes > 0).then_some(Holder { out, scope: of, bytes })
+            let bytes = self.bytes_from(chassis, (port, scope.key), (out, of), true);
+            let key = self.scheme.key(chassis.ports.at(out, of.class), of.key as u16);
+            (bytes > 0).then_some(Holder { out, scope: Scope { key, ..of }, bytes })
         };
         (0..chassis.ports.count()).flat_map(queues).filter_map(holder).collect()
     }

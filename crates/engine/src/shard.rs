@@ -134,6 +134,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// One of a node that is run by itself, to its end.
+    #[must_use]
+    pub const fn alone(start: u64, end: u64) -> Self {
+        Self { index: start / (end - start), start, grid_end: end, end }
+    }
+
     /// Whether the window is run to its end on the grid, so that all messages in it are.
     #[inline]
     pub const fn is_whole(&self) -> bool {

@@ -111,6 +111,8 @@ const NOT_DATA: u8 = 0x6f;
 /// Bits of a [`Kind`] that those have not which go to the destination of their flow.
 const BACK: u8 = 0x4f;
 
+/// Flag of [`Packet::seq`] of UEC: data wants an ACK; what is trimmed was so at the last switch of its way.
+pub(crate) const ACK_OR_LAST_HOP: u32 = 0b01;
 /// Of [`Packet::seq`] of UEC: two flags, the entropy above them, and above that the number.
 pub(crate) const ENTROPY_AT: u32 = 2;
 /// Bits of an entropy.
@@ -286,6 +288,12 @@ impl Packet {
         self.kind as u8 & BACK != 0
     }
 
+    /// Of a packet of UEC data: the header that is left of it where a switch has no room for more.
+    pub(crate) const fn trimmed(&self, size: u16, at_last_hop: bool) -> Self {
+        let seq = self.seq & !ACK_OR_LAST_HOP | if at_last_hop { ACK_OR_LAST_HOP } else { 0 };
+        Self { kind: Kind::UecTrimmed, class: 0, size, seq, ..*self }
+    }
+
     /// What the trajectory notes of its arrival.
     #[inline]
     pub(crate) fn fingerprint(&self) -> (u64, u64) {
@@ -303,12 +311,25 @@ impl Packet {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Packet};
+    use super::{CodePoint, Kind, Packet};
 
     #[test]
     fn number_and_entropy_of_a_frame_of_uec_stand_side_by_side() {
         let frame = Packet { kind: Kind::UecData, seq: 0xf_edcb << 12 | 0x2a7 << 2 | 0b01, ..Packet::NONE };
         assert_eq!((frame.psn(), frame.number(), frame.entropy()), (0xf_edcb, 0xf_edcb, 0x2a7));
+    }
+
+    #[test]
+    fn a_header_keeps_number_entropy_mark_and_that_it_was_sent_before() {
+        let (code, echo) = (CodePoint::Congestion, CodePoint::NotCapable);
+        let seq = 0xf_edcb << 12 | 0x2a7 << 2 | 0b11;
+        let packet = Packet { kind: Kind::UecData, seq, class: 3, size: 4150, code, echo, ..Packet::NONE };
+        for (at_last_hop, flags) in [(true, 0b11), (false, 0b10)] {
+            let header = packet.trimmed(64, at_last_hop);
+            assert_eq!((header.kind, header.size, header.class), (Kind::UecTrimmed, 64, 0));
+            assert_eq!((header.psn(), header.entropy(), header.seq & 0b11), (0xf_edcb, 0x2a7, flags));
+            assert_eq!((header.code, header.echo), (code, echo));
+        }
     }
 
     #[test]

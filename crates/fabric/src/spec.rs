@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use backwater_control::arbitration::VlEntry;
 use backwater_control::detector::{Detector, MarkAt, MarkBasis, Red};
-use backwater_control::flow_control::{Bands, CreditReturn, Form, LossyPool, Threshold, Unit};
+use backwater_control::flow_control::{Bands, CreditReturn, Form, LossyPool, Threshold, Trimming, Unit};
 use backwater_control::isolation::{Isolation, KeyKind};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::ReactionConfig;
@@ -347,6 +347,9 @@ pub enum Overflow {
         /// Most bytes that wait at an egress port, of all priorities but the control one; all ports together have the buffer.
         port: Bytes,
     },
+    /// A packet of UEC for which its egress queue has no room is cut to its header, in each class that is not under PFC. Other packets are
+    /// lost. Only with [`Queueing::Output`], without credits.
+    Trim(Trimming),
     /// Beside classes under PFC: a packet of another class is lost if its egress queue is above its share of this pool, which is a
     /// part of the buffer. Only with [`Queueing::Output`].
     Share {
@@ -363,6 +366,11 @@ impl Overflow {
     /// Most bytes at an egress port of a switch that drops.
     pub(crate) const fn most_at_port(self) -> Option<u64> {
         if let Self::Drop { port } = self { Some(port.get()) } else { None }
+    }
+
+    /// How packets are trimmed, if they are.
+    pub(crate) const fn trimming(self) -> Option<Trimming> {
+        if let Self::Trim(trimming) = self { Some(trimming) } else { None }
     }
 
     /// What classes that may lose share beside those under PFC.

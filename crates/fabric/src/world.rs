@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{Form, LossyPool};
+use backwater_control::flow_control::{Form, LossyPool, Trimming};
 use backwater_control::isolation::KeyKind;
 use backwater_engine::Link;
 use backwater_topology::{MAX_HOST_PORTS, Network, Port, Routes};
@@ -17,7 +17,7 @@ use crate::observe::recovery::Repeated;
 use crate::observe::taps::Taps;
 use crate::packet::{LAST, Packet};
 use crate::spec::{
-    Arbiter, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
+    Arbiter, Change, Clock, EarlyDrop, MarkSpec, NicSpec, Overflow, PairSpec, PfcSpec, PortRule, Queueing,
     ReliableSpec, Spec, SwitchSpec, Switching, UecSpec, samples_rate,
 };
 use crate::switch::cioq::Limits;
@@ -25,6 +25,7 @@ use crate::switch::cioq::isolation::Rules;
 use crate::switch::forwarding::ecmp::{PathHash, PathKey, rails};
 use crate::switch::keyed::roots::Ways;
 use crate::switch::lanes::{self, Lanes};
+use crate::switch::marking::each_once;
 use crate::transport::put::streams::Streams;
 use crate::transport::roce::window;
 use crate::user::{User, UserSpec};
@@ -137,6 +138,8 @@ pub(crate) struct World {
     pub(crate) buffer: u64,
     /// Most bytes at an egress port of a switch that drops what does not fit; `None`: nothing may be lost.
     pub(crate) most_at_port: Option<u64>,
+    /// How packets without room are trimmed, if they are.
+    pub(crate) trimming: Option<Trimming>,
     /// What classes that may lose share beside those under PFC.
     pub(crate) lossy: Option<LossyPool>,
     /// What such classes drop before there is no room.
@@ -243,6 +246,25 @@ pub(crate) struct World {
     pub(crate) sample: u64,
 }
 
+/// [`World::detectors`]: where packets are trimmed those of links that become slower, too.
+fn detectors(spec: &Spec) -> Vec<Detector> {
+    let mut all = each_once(&spec.switch.detectors);
+    if spec.switch.overflow.trimming().is_none_or(|trimming| trimming.rate.is_none()) {
+        return all;
+    }
+    for change in &spec.faults.changes {
+        let Change::Rate(port, rate) = change.what else { continue };
+        let Some(detector) = spec.switch.detectors[change.node as usize].get(usize::from(port)) else {
+            continue;
+        };
+        let slower = detector.in_proportion(rate, spec.network.ports(change.node)[usize::from(port)].rate);
+        if !all.contains(&slower) {
+            all.push(slower);
+        }
+    }
+    all
+}
+
 /// [`World::peers`]
 fn peers(spec: &Spec) -> Vec<Vec<u32>> {
     let by_root = spec.switch.isolation.as_ref().is_some_and(|isolation| isolation.key == KeyKind::Root);
@@ -324,6 +346,7 @@ impl World {
             }),
             buffer: spec.switch.buffer.get(),
             most_at_port: spec.switch.overflow.most_at_port(),
+            trimming: spec.switch.overflow.trimming(),
             lossy: spec.switch.overflow.pool(),
             early: spec.switch.overflow.early(),
             drops_lossless: matches!(spec.switch.overflow, Overflow::Share { lossless: true, .. }),
@@ -343,7 +366,7 @@ impl World {
             stream_sums: spec.probe.streams,
             routes: spec.routes.clone(),
             lanes: Lanes::new(change, spec.routes.lanes(), &classes),
-            detectors: crate::switch::marking::each_once(&spec.switch.detectors),
+            detectors: detectors(spec),
             path_keys: path_keys(&firsts, &spec.numbers),
             rails: rails(spec),
             planes: if spec.nic.port == PortRule::Plane {

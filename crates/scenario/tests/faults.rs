@@ -1,5 +1,6 @@
 //! Faults that cannot be: each is refused with its place, its value and a fix.
 use crate::common::{Said, report, says, valid};
+use backwater_fabric::Change;
 
 const SMALL: &str = r#"
 profile = "endpoint"
@@ -130,6 +131,21 @@ fn a_slower_link_is_slower() {
             &[&format!("{rate} is not slower than the link"), "allowed: less than 100Gbps", "fault 0"],
         );
     }
+}
+
+#[test]
+fn a_link_may_be_slow_in_one_direction() {
+    let text = "kind = \"link-slow\"\nlink = [\"leaf0\", \"spine0\"]\nrate = \"25Gbps\"\nat = \"1us\"";
+    let slowed = |from: &str| {
+        let spec = valid(&fault(&format!("{text}{from}")), &[]).build();
+        let changes = spec.faults.changes.iter().filter(|change| matches!(change.what, Change::Rate(..)));
+        changes.map(|change| spec.network.name(change.node).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(slowed("").len(), 2);
+    assert_eq!(slowed("\nfrom = \"spine0\""), ["spine0"]);
+    assert_eq!(slowed("\nfrom = \"leaf0\""), ["leaf0"]);
+    let said = report(&fault(&format!("{text}\nfrom = \"leaf1\"")), &[]);
+    says(&said, &["\"leaf1\" is no end of the link", "from is the end that sends"]);
 }
 
 #[test]

@@ -32,5 +32,6 @@ mod slow_hosts;
 mod third_groups;
 mod throttle;
 mod traces;
+mod trimming;
 mod uec;
 mod windows;

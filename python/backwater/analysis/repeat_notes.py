@@ -14,7 +14,13 @@ _COUNTED = ("resent_packets", "duplicate_packets", "dropped_packets", "nacks", "
 
 def of(results: Results) -> list[str | Remark]:
     """The lines; none if nothing was dropped, nothing sent again and nobody waited in vain."""
-    return [*_drops(results), *_repeats(results)]
+    return [*_drops(results), *_trims(results), *_repeats(results)]
+
+
+def _trims(results: Results) -> list[str]:
+    """How many packets switches trimmed."""
+    trims = measures.trims(results)
+    return [f"trims: {quantities.counted(trims, 'packet')} cut to the header, for want of room"] if trims else []
 
 
 def _drops(results: Results) -> list[str]:
@@ -23,7 +29,7 @@ def _drops(results: Results) -> list[str]:
         return []
     reason, packets = pl.col("reason").cast(pl.String), pl.col("packets").sum()
     found = (
-        results.drop_counts.filter(reason != "not-taken")
+        results.drop_counts.filter(~reason.is_in(measures.NO_DROPS))
         .group_by(reason)
         .agg(packets)
         .sort("packets", "reason", descending=[True, False])

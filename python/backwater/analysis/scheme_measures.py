@@ -124,7 +124,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
         # What it costs to keep flows apart.
         shown += named("holds_sent peak_queue_bytes")
     shown += named("victims held_precision_percent held_recall_percent wrongly_held wrongly_held_ps")
-    shown += [*named("sent_bytes useful_percent"), *(named("switch_drops") if losses else ()), *apart]
+    shown += [*named("sent_bytes useful_percent"), *(named("switch_drops trims") if losses else ()), *apart]
     return Outcomes(
         {
             name: {scheme: _over_seeds([seed[name] for seed in seeds]) for scheme, seeds in entries.items()}
@@ -222,6 +222,8 @@ def _totals(run: Results, window: Window | None) -> Values:
     if measures.repeats(run.meta["scenario"]):
         found |= measures.on_the_wire(run)
         found["switch_drops"] = measures.drops(run)
+    if (trims := measures.trims(run)) is not None:
+        found["trims"] = trims
     if measures.holds(run.meta["scenario"]):
         found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
     if measures.isolation(run.meta["scenario"]) != "none" and run.has("switches"):

@@ -86,6 +86,7 @@ _TWICE = f"Packets that came to a queue pair which had them; {_NO_REPEATS}"
 _DROPPED = f"Packets that receivers did not take, no room or out of order; {_NO_REPEATS}"
 _NACKS = f"NACKs that came to queue pairs; {_NO_REPEATS}"
 _LOST = "Packets that switches, links and faults dropped; null where nothing is sent again."
+_TRIMS = "Packets that switches cut to their headers; null where they do not trim."
 _TIMEOUTS = f"How often queue pairs waited too long for an ACK; {_NO_REPEATS}"
 _PAUSES = "How often gates closed: PAUSEs that took effect, or credits that ran out; null without flow control."
 _PAUSED = "Time for which gates were closed, summed over all ports; null without flow control."
@@ -156,6 +157,7 @@ _OF_RUNS = (
     Measure("sent_bytes", _SENT, heading="sent by hosts"),
     Measure("useful_percent", _USEFUL, _MORE, heading="of it useful"),
     Measure("switch_drops", _LOST, _LESS, heading="dropped by switches"),
+    Measure("trims", _TRIMS, _LESS, heading="trimmed by switches"),
     Measure("sim_time_ps", "When the run ended."),
     Measure("ce_marks", heading="CE marks"),
     Measure("victims", heading="victims"),

@@ -270,12 +270,24 @@ def scale_up(results: Results) -> list[str]:
     return [network["nodes"]["name"][number] for number in network.get("scale_up", ())]
 
 
+#: Reasons in tables of drops for which nothing was dropped on its way.
+NO_DROPS = ("not-taken", "trimmed")
+
+
 def drops(results: Results) -> int:
-    """Packets that switches, links and faults dropped; not what receivers did not take."""
+    """Packets that switches, links and faults dropped; not those trimmed, nor what receivers did not take."""
     if results.has("drop_counts"):
-        lost = results.drop_counts.filter(pl.col("reason").cast(pl.String) != "not-taken")
+        lost = results.drop_counts.filter(~pl.col("reason").cast(pl.String).is_in(NO_DROPS))
         return int(lost.select(pl.col("packets").sum()).collect().item())
     return int(results.ports.select(pl.col("dropped_packets").sum()).collect().item())
+
+
+def trims(results: Results) -> int | None:
+    """Packets that switches trimmed: their headers went on. None where switches do not trim."""
+    if results.meta["scenario"].get("switch", {}).get("overflow") != "trim" or not results.has("drop_counts"):
+        return None
+    cut = results.drop_counts.filter(pl.col("reason").cast(pl.String) == "trimmed")
+    return int(cut.select(pl.col("packets").sum()).collect().item())
 
 
 def on_the_wire(results: Results) -> dict[str, float | None]:

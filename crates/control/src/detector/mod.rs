@@ -9,7 +9,7 @@
 //! One file for each [`CongestionPoint`], and one line in the list below, which makes [`Detector`] and what people write of it.
 #[cfg(feature = "config")]
 use backwater_units::Bytes;
-use backwater_units::Time;
+use backwater_units::{Rate, Time};
 
 #[cfg(feature = "config")]
 use crate::config::Quantity;
@@ -123,6 +123,17 @@ family::family! {
     Oracle(Oracle) = "oracle";
     /// A function of the user's, which has a memory of its own.
     Custom(custom::Custom) = "custom", custom: custom::CustomParams;
+}
+
+impl Detector {
+    /// That of a port of another rate than `full`, where thresholds of RED are in proportion to rates ([`Red::in_proportion`]).
+    #[must_use]
+    pub fn in_proportion(&self, rate: Rate, full: Rate) -> Self {
+        match self {
+            Self::Red(red) => Self::Red(red.in_proportion(rate, full)),
+            other => *other,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -81,6 +81,18 @@ impl Red {
         Self::of(kmin, kb_at(400).max(kmin + 1), 0.2, 0)
     }
 
+    /// What this is at a port of `full` for one of another rate: thresholds in proportion to it, that is to the time to send what waits.
+    #[must_use]
+    pub fn in_proportion(&self, rate: Rate, full: Rate) -> Self {
+        let of = |bytes: u64| {
+            let bytes = u128::from(bytes) * u128::from(rate.as_bps()) / u128::from(full.as_bps()).max(1);
+            bytes.min(u128::from(u64::MAX)) as u64
+        };
+        let (kmin, kmax) = (of(self.kmin), of(self.kmax));
+        let slope = if kmin == kmax { 0.0 } else { self.pmax * DRAWS / (kmax - kmin) as f64 };
+        Self { kmin, kmax, slope, ..*self }
+    }
+
     /// Marking starts above this many counted bytes.
     pub const fn kmin(&self) -> Bytes {
         Bytes::new(self.kmin)
@@ -238,6 +250,16 @@ mod tests {
         assert_eq!((step.above(50_000), step.above(50_001), step.calm()), (false, true, 50_000));
         let fifty = Bytes::from_kb(50);
         assert_eq!(Red::new(fifty, fifty, 1.0, Bytes::new(0)), Ok(step));
+    }
+
+    #[test]
+    fn a_link_at_a_quarter_of_the_rate_has_a_quarter_of_the_thresholds() {
+        let (kmin, kmax) = (Bytes::new(103_750), Bytes::new(311_250));
+        let red = Red::new(kmin, kmax, 1.0, Bytes::ZERO).expect("a ramp");
+        let slow = red.in_proportion(Rate::from_gbps(100), Rate::from_gbps(400));
+        assert_eq!((slow.kmin().get(), slow.kmax().get()), (25_937, 77_812));
+        assert_eq!(slow, Red::new(slow.kmin(), slow.kmax(), 1.0, Bytes::ZERO).expect("a ramp"));
+        assert_eq!(red.in_proportion(Rate::from_gbps(400), Rate::from_gbps(400)), red);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod pause;
 mod pfc;
 mod shared_credits;
 mod threshold;
+mod trimming;
 mod two_pools;
 mod wide;
 
@@ -22,5 +23,6 @@ pub use pause::{
 pub use pfc::{Decision, Form};
 pub use shared_credits::CreditPool;
 pub use threshold::{Admission, Ingress, Level, Threshold};
+pub use trimming::{TrimRoom, Trimming, Victim};
 pub use two_pools::{Refusal, TwoPools};
 pub use wide::{CreditLane, Verdict};

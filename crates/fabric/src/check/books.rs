@@ -3,6 +3,7 @@
 //! ```text
 //!   data of a flow      sent = delivered + duplicates + dropped, by reason + under way
 //!   packets of a link   put on it = came in + lost on it, by reason + under way
+//!   bytes of a switch   put on its links = sent on + dropped, by reason, or cut off + under way, if packets are trimmed
 //! ```
 //! Nothing of it is counted on the way of a packet: senders, receivers and queues have the numbers for the results, losses are counted
 //! where they happen, and what is under way is looked for at the end, wherever it may be. By which port a packet came in nobody counts where
@@ -45,6 +46,11 @@ pub enum Account {
         /// The node at which they come in.
         to: String,
     },
+    /// Bytes of packets on their way through a switch that trims.
+    Bytes {
+        /// The switch.
+        of: String,
+    },
 }
 
 impl fmt::Display for Account {
@@ -53,6 +59,7 @@ impl fmt::Display for Account {
             Self::Flow { flow, source, destination } => write!(f, "flow {flow} ({source} -> {destination})"),
             Self::Link { from, to } => write!(f, "link {from} -> {to}"),
             Self::Links { from, to } => write!(f, "links to {to} from {}", from.join(", ")),
+            Self::Bytes { of } => write!(f, "bytes through {of}"),
         }
     }
 }
@@ -126,23 +133,68 @@ pub(crate) fn check(engine: &Engine<FabricNode>, network: &Network, world: &Worl
     let on_wires = engine.messages();
     let mut wrong = links(engine, &on_wires, network, world);
     wrong.extend(flows(engine, &on_wires, network, world));
+    // What wires lose is counted in packets.
+    if world.trimming.is_some() && world.faults.is_none() {
+        wrong.extend(bytes(engine, &on_wires, network, world));
+    }
     wrong
 }
 
-/// The packets that each port of the network has put on its link, in all processes.
-fn put_on_links(engine: &Engine<FabricNode>, network: &Network) -> Vec<u64> {
+/// What each port of the network has put on its link, in all processes.
+fn put_on_links(
+    engine: &Engine<FabricNode>,
+    network: &Network,
+    put_on: impl Fn(&Ports, u16) -> u64,
+) -> Vec<u64> {
     let mut sent = vec![0_u64; network.port_count()];
     let of = |node: &FabricNode| {
         let (ports, number) = (node.ports(), node.ports().node());
         (0..ports.count())
-            .map(move |port| (network.port_id(number, port), put_on(ports, port)))
+            .map(|port| (network.port_id(number, port), put_on(ports, port)))
             .collect::<Vec<_>>()
     };
-    let own = engine.nodes().into_iter().flat_map(of).filter(|(_, packets)| *packets > 0).collect();
-    for (port, packets) in engine.processes().gather(own) {
-        sent[port as usize] = packets;
+    let own = engine.nodes().into_iter().flat_map(of).filter(|(_, amount)| *amount > 0).collect();
+    for (port, amount) in engine.processes().gather(own) {
+        sent[port as usize] = amount;
     }
     sent
+}
+
+/// What has come to a switch that trims has left it, waits, was dropped or cut off.
+fn bytes(
+    engine: &Engine<FabricNode>,
+    on_wires: &[(u32, Packet)],
+    network: &Network,
+    world: &World,
+) -> Vec<(Account, Book)> {
+    let of_port = |ports: &Ports, port: u16| {
+        let first = ports.at(port, 0);
+        ports.queues()[first..first + ports.classes()].iter().map(Queue::sent_bytes).sum::<u64>()
+    };
+    let sent = put_on_links(engine, network, of_port);
+    let mut on_the_way = vec![0_u64; network.nodes().len()];
+    for (node, packet) in on_wires.iter().filter(|(_, packet)| !packet.is_flow_control()) {
+        on_the_way[*node as usize] += u64::from(packet.size);
+    }
+    let mut wrong = Vec::new();
+    for node in engine.nodes().into_iter().filter(|node| matches!(node, FabricNode::Switch(_))) {
+        let (ports, number) = (node.ports(), node.ports().node());
+        let put_on = |link: &Port| sent[network.port_id(link.peer, link.peer_port) as usize];
+        let waiting: u64 = ports.queues().iter().map(|queue| u64::from(queue.bytes())).sum();
+        let mut book = Book {
+            sent: network.ports(number).iter().map(put_on).sum(),
+            delivered: (0..ports.count()).map(|port| of_port(ports, port)).sum(),
+            under_way: on_the_way[number as usize] + waiting,
+            ..Book::default()
+        };
+        for drops in ports.drop_counts(world) {
+            book.drop(drops.reason, drops.bytes.get());
+        }
+        if book.missing() != 0 {
+            wrong.push((Account::Bytes { of: network.nodes()[number as usize].name.clone() }, book));
+        }
+    }
+    wrong
 }
 
 /// Packets that have not arrived, by the port at which their link ends.
@@ -156,7 +208,7 @@ fn under_way(on_wires: &[(u32, Packet)], network: &Network) -> Vec<u64> {
 
 /// Packets that have come by each port of the network to nodes of this process.
 pub(crate) fn arrived(engine: &Engine<FabricNode>, network: &Network) -> Vec<u64> {
-    let (sent, under_way) = (put_on_links(engine, network), under_way(&engine.messages(), network));
+    let (sent, under_way) = (put_on_links(engine, network, put_on), under_way(&engine.messages(), network));
     let nodes = 0..network.nodes().len() as u32;
     let links = nodes.flat_map(|node| network.ports(node)).zip(&under_way);
     let came = |(link, under_way): (&Port, &u64)| {
@@ -172,7 +224,7 @@ fn links(
     network: &Network,
     world: &World,
 ) -> Vec<(Account, Book)> {
-    let sent = put_on_links(engine, network);
+    let sent = put_on_links(engine, network, put_on);
     let put_on = |link: &Port| sent[network.port_id(link.peer, link.peer_port) as usize];
     let under_way = under_way(on_wires, network);
     let mut wrong = Vec::new();

@@ -126,17 +126,18 @@ impl Ports {
         self.lost.pop_first().is_some()
     }
 
-    /// Packets and bytes dropped at a port in a class, for whatever reason but that a receiver did not take them.
+    /// Packets and bytes dropped at a port in a class, but for those that a receiver did not take, and those of which the headers went on.
     pub(crate) fn dropped(&self, port: u16, class: u8) -> (u64, u64) {
         let first = (port, class, DropReason::ALL[0]);
         let of_port = self.drops.range(first..).take_while(|((at, of, _), _)| (*at, *of) == (port, class));
-        let lost = of_port.filter(|((_, _, reason), _)| *reason != DropReason::NotTaken);
+        let lost = of_port.filter(|((_, _, reason), _)| !reason.is_no_drop());
         lost.fold((0, 0), |sum, (_, (packets, bytes))| (sum.0 + packets, sum.1 + bytes))
     }
 
-    /// Packets dropped in all.
+    /// Packets dropped in all, but for those of which the headers went on.
     pub(crate) fn all_dropped(&self) -> u64 {
-        self.drops.values().map(|(packets, _)| packets).sum()
+        let gone = self.drops.iter().filter(|((_, _, reason), _)| *reason != DropReason::Trimmed);
+        gone.map(|(_, (packets, _))| packets).sum()
     }
 
     /// The same by port, priority and reason.

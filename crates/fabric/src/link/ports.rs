@@ -660,6 +660,21 @@ impl Ports {
         self.enqueue_in(port, class, packet);
     }
 
+    /// A packet takes the place of the last one that waits in its queue at a port, if that is one of these: returns that.
+    pub(crate) fn replace_last(
+        &mut self,
+        port: u16,
+        packet: &Packet,
+        these: impl Fn(&Packet) -> bool,
+    ) -> Option<Packet> {
+        let at = self.at(port, packet.class);
+        let queue = &mut self.queues[at];
+        let place = self.pool.last_mut(queue.fifo).filter(|last| these(last))?;
+        let last = std::mem::replace(place, Packet { next: place.next, ..*packet });
+        queue.bytes = queue.bytes - u32::from(last.size) + u32::from(packet.size);
+        Some(last)
+    }
+
     /// Keeps the largest queue. Called when what could leave at once has left: that never queued.
     #[inline]
     pub(crate) fn note_queue(&mut self, port: u16, class: u8) {

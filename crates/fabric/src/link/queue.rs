@@ -119,6 +119,12 @@ impl Pool {
         &mut self.packets[queue.head as usize]
     }
 
+    /// The last packet of a queue, if it has any.
+    #[inline]
+    pub(crate) fn last_mut(&mut self, queue: Fifo) -> Option<&mut Packet> {
+        if queue.is_empty() { None } else { Some(&mut self.packets[queue.tail as usize]) }
+    }
+
     /// The packets of a queue, first to last.
     pub(crate) fn iter(&self, queue: Fifo) -> impl Iterator<Item = &Packet> {
         self.slots_of(queue).map(|(_, packet)| packet)

@@ -44,12 +44,21 @@ reasons! {
     Watchdog = "watchdog";
     /// The receiver of its queue pair did not take it: it had no room, or another packet was missing before it.
     NotTaken = "not-taken";
+    /// A switch had room for its header only, which went on.
+    Trimmed = "trimmed";
+    /// The queue of headers and ACKs at its egress port was full.
+    Headers = "headers";
 }
 
 impl DropReason {
     /// Its word in tables.
     pub const fn word(self) -> &'static str {
         Self::WORDS[self as usize]
+    }
+
+    /// Whether something of the packet goes on, or its receiver counts it: it was not dropped by the port.
+    pub(crate) const fn is_no_drop(self) -> bool {
+        matches!(self, Self::NotTaken | Self::Trimmed)
     }
 
     /// Whether it is the port by which the packet came in that lost it; else the one by which it was to leave.

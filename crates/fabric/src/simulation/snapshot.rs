@@ -21,6 +21,7 @@ use crate::nic::receive_queue::Endpoint;
 use crate::nic::reliable::Responders;
 use crate::nic::reorder::Reorder;
 use crate::nic::requests::Requests;
+use crate::node::FabricNode;
 use crate::observe::roots::Roots;
 use crate::packet::Packet;
 use crate::simulation::{Completions, Course, Simulation};
@@ -74,6 +75,12 @@ impl Simulation {
             course.batch.clear();
         }
         self.engine.load(from)?;
+        let world = &self.world;
+        self.engine.each_node(|_, node| {
+            if let FabricNode::Switch(switch) = node {
+                switch.judge_by_rates(world);
+            }
+        });
         Ok((course, completions))
     }
 }

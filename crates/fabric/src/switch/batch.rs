@@ -7,8 +7,8 @@
 use backwater_engine::{Class, Key, Post, Window};
 
 use crate::ctx::Ctx;
+use crate::link::ports::Ports;
 use crate::packet::Packet;
-use crate::record::DropReason;
 use crate::switch::chassis::Chassis;
 use crate::switch::forwarding::Forwarding;
 use crate::world::World;
@@ -24,11 +24,29 @@ pub(crate) struct Batch {
 const INDEX: u32 = 24;
 const ORDER: u32 = 12;
 
+/// A fabric whose ports affect each other in no other way.
+pub(crate) trait Batched {
+    /// A packet for the busy port `out` waits there, or what becomes of it where there is no room.
+    fn wait<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    );
+
+    /// A packet has started to leave by `out`.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is on the path of every packet")]
+    fn left(&mut self, _ports: &Ports, _out: u16, _packet: &Packet) {}
+}
+
 impl Chassis {
     /// Runs `window` port by port if nothing in it can make one port affect another; else changes nothing and
     /// returns false.
-    pub(crate) fn run_batch<P: Post<Packet>>(
+    pub(crate) fn run_batch<B: Batched, P: Post<Packet>>(
         &mut self,
+        fabric: &mut B,
         arrivals: &[Packet],
         window: Window,
         batch: &mut Batch,
@@ -59,7 +77,14 @@ impl Chassis {
         for (out, keys) in (0..).zip(&mut batch.keys[..usize::from(self.ports.count())]) {
             if !keys.is_empty() || self.ports.egress(out).waiting() != 0 {
                 keys.sort_unstable();
-                self.run_port(out, keys, arrivals, window, &mut Ctx { now: window.start, world, post });
+                self.run_port(
+                    fabric,
+                    out,
+                    keys,
+                    arrivals,
+                    window,
+                    &mut Ctx { now: window.start, world, post },
+                );
                 keys.clear();
             }
         }
@@ -93,8 +118,9 @@ impl Chassis {
     }
 
     /// Works off one egress port: its arrivals in order, each after the departures before it.
-    fn run_port<P: Post<Packet>>(
+    fn run_port<B: Batched, P: Post<Packet>>(
         &mut self,
+        fabric: &mut B,
         out: u16,
         keys: &[u64],
         arrivals: &[Packet],
@@ -105,21 +131,18 @@ impl Chassis {
             let packet = &arrivals[(key & ((1 << INDEX) - 1)) as usize];
             let egress = self.ports.egress(out);
             if egress.waiting() != 0 && egress.busy_until() <= packet.time {
-                self.depart_until(out, packet.time, cx);
+                self.depart_until(fabric, out, packet.time, cx);
             }
             cx.now = packet.time;
             if self.ports.egress(out).busy_until() <= packet.time {
                 self.send_off(out, packet, cx);
-            } else if !self.port_takes(out, packet, cx.world) {
-                self.drop_packet(packet, out, DropReason::PortBuffer, cx);
+                fabric.left(&self.ports, out, packet);
             } else {
-                self.memory.keep(packet, cx.world.lossless);
-                self.ports.enqueue(out, packet);
-                self.ports.note_queue(out, packet.class);
+                fabric.wait(self, packet, out, cx);
             }
         }
         if self.ports.egress(out).waiting() != 0 {
-            self.depart_until(out, window.end - 1, cx);
+            self.depart_until(fabric, out, window.end - 1, cx);
         }
         let egress = self.ports.egress(out);
         let wake = (egress.waiting() != 0).then_some(egress.busy_until());
@@ -127,7 +150,13 @@ impl Chassis {
     }
 
     /// Sends what waits at a port, back to back, up to and including a start at `last`.
-    fn depart_until<P: Post<Packet>>(&mut self, out: u16, last: u64, cx: &mut Ctx<'_, P>) {
+    fn depart_until<B: Batched, P: Post<Packet>>(
+        &mut self,
+        fabric: &mut B,
+        out: u16,
+        last: u64,
+        cx: &mut Ctx<'_, P>,
+    ) {
         while let egress = self.ports.egress(out)
             && egress.waiting() != 0
             && egress.busy_until() <= last
@@ -139,6 +168,7 @@ impl Chassis {
             self.waited(&packet, out, cx);
             self.memory.let_go(&packet, cx.world.lossless);
             self.send_off(out, &packet, cx);
+            fabric.left(&self.ports, out, &packet);
         }
     }
 }

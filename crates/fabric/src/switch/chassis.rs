@@ -1,6 +1,7 @@
 //! What every switch has, what its fabric is asked, and the list of fabrics.
 use backwater_engine::{Post, Stream};
 use backwater_topology::Network;
+use backwater_units::Rate;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::ctx::Ctx;
@@ -20,6 +21,7 @@ use crate::switch::keyed::dst_pfc::DstPfc;
 use crate::switch::keyed::floodgate::Floodgate;
 use crate::switch::keyed::pyrrha::Pyrrha;
 use crate::switch::output::Output;
+use crate::switch::trimming::Trimmer;
 use crate::switch::truth::Holder;
 use crate::switch::two_pools::Pooled;
 use crate::switch::voq::order::{InTurn, InputFifos, Oldest};
@@ -86,6 +88,9 @@ pub(crate) trait Fabric: Sized {
 
     /// A PAUSE that was sent for an ingress port has no effect any more, by a fault.
     fn pause_forgotten(&mut self, _chassis: &Chassis, _port: u16, _class: u8) {}
+
+    /// The link of a port has another rate, or is to be looked at anew.
+    fn rate_changed(&mut self, _ports: &mut Ports, _port: u16, _rate: Rate, _world: &World) {}
 
     /// New credits have come for a class of a port.
     fn credit<P: Post<Packet>>(
@@ -195,6 +200,8 @@ pub(crate) trait Fabric: Sized {
 pub(crate) enum SwitchFabric {
     /// One queue per egress port and class in a shared memory, in the order of arrival.
     Output(Output),
+    /// The same without a shared memory: packets without room are trimmed.
+    Trimmed(Box<Trimmer>),
     /// Queues by ingress port, credits, or weighted turns.
     Voq(Box<Voq<InTurn>>),
     /// The same, and the oldest packet goes first.
@@ -220,6 +227,7 @@ macro_rules! of {
     ($fabric:expr, $it:ident => $ask:expr) => {
         match $fabric {
             SwitchFabric::Output($it) => $ask,
+            SwitchFabric::Trimmed($it) => $ask,
             SwitchFabric::Voq($it) => $ask,
             SwitchFabric::Oldest($it) => $ask,
             SwitchFabric::Input($it) => $ask,
@@ -238,6 +246,9 @@ impl SwitchFabric {
     pub(crate) fn new(node: u32, network: &Network, ports: &Ports, world: &World) -> Self {
         let (count, classes) = (usize::from(ports.count()), ports.classes());
         let queues = count * classes;
+        if let Some(rules) = world.trimming {
+            return Self::Trimmed(Box::new(Trimmer::new(node, network, ports, rules)));
+        }
         match world.queueing {
             Queueing::Bfc(spec) => Self::Bfc(Box::new(Bfc::switch(node, network, classes, spec, world.seed))),
             Queueing::DstPfc(spec) => Self::DstPfc(Box::new(DstPfc::switch(node, network, classes, spec))),
@@ -301,6 +312,10 @@ impl Fabric for SwitchFabric {
 
     fn pause_forgotten(&mut self, chassis: &Chassis, port: u16, class: u8) {
         of!(self, it => it.pause_forgotten(chassis, port, class));
+    }
+
+    fn rate_changed(&mut self, ports: &mut Ports, port: u16, rate: Rate, world: &World) {
+        of!(self, it => it.rate_changed(ports, port, rate, world));
     }
 
     fn credit<P: Post<Packet>>(&mut self, chassis: &mut Chassis, port: u16, class: u8, cx: &mut Ctx<'_, P>) {

@@ -38,6 +38,7 @@ impl Switch {
                 }
                 Change::Rate(port, rate) => {
                     self.chassis.ports.set_rate(port, rate);
+                    self.fabric.rate_changed(&mut self.chassis.ports, port, rate, cx.world);
                     (FaultEvent::Rate, Some(port))
                 }
                 Change::Routes { from, until } => {

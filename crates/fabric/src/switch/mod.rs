@@ -13,6 +13,7 @@ pub(crate) mod marking;
 pub(crate) mod output;
 mod pausing;
 mod tail_drop;
+pub(crate) mod trimming;
 pub(crate) mod truth;
 pub(crate) mod two_pools;
 pub(crate) mod voq;
@@ -174,10 +175,7 @@ impl Node for Switch {
         world: &World,
         post: &mut P,
     ) {
-        if world.batching_untapped
-            && self.is_plain()
-            && self.chassis.run_batch(arrivals, window, batch, world, post)
-        {
+        if world.batching_untapped && self.run_batch(arrivals, window, batch, world, post) {
             return;
         }
         if world.is_watched {
@@ -239,9 +237,8 @@ impl Switch {
             self.chassis.ports.watch(arrivals, window.end, &mut Ctx { now: window.start, world, post });
         let arrivals = spared.as_deref().unwrap_or(arrivals);
         if world.batching
-            && self.is_plain()
             && !self.chassis.forwarding.stands_aside()
-            && self.chassis.run_batch(arrivals, window, batch, world, post)
+            && self.run_batch(arrivals, window, batch, world, post)
         {
             return;
         }
@@ -288,6 +285,9 @@ impl Switch {
             spec.switch.pfc.as_ref().map_or(Vec::new(), |pfc| pfc.thresholds[node as usize].clone());
         let credited = world.credits.map_or(0, |credits| credits.classes);
         let fabric = SwitchFabric::new(node, &spec.network, &ports, world);
+        // What is trimmed where there is no room waits beside the memory of the others.
+        let beside =
+            if let SwitchFabric::Trimmed(trimmer) = &fabric { trimmer.rooms(ports.classes()) } else { 0 };
         let chassis = Chassis {
             user: UserQueues::new(ports.queues().len(), &world.user),
             memory: Memory::new(
@@ -297,7 +297,7 @@ impl Switch {
                 !matches!(fabric, SwitchFabric::Output(_)),
                 thresholds,
                 count,
-                world.buffer,
+                world.buffer.saturating_add(beside),
             ),
             forwarding: Forwarding::new(
                 node,
@@ -315,6 +315,15 @@ impl Switch {
             ports,
         };
         Self { chassis, fabric, bursts: Bursts::default() }
+    }
+
+    /// Looks at the rates of its links anew, as parameters are those of the run that goes on.
+    pub(crate) fn judge_by_rates(&mut self, world: &World) {
+        let ports = &mut self.chassis.ports;
+        for port in 0..ports.count() {
+            let rate = ports.egress(port).rate();
+            self.fabric.rate_changed(ports, port, rate, world);
+        }
     }
 
     /// The world has more flows than before.
@@ -400,10 +409,25 @@ impl Switch {
         self.chassis.user.as_ref().and_then(|user| user.fault())
     }
 
-    /// Whether packets take the plain way.
+    /// Runs a window port by port, if its fabric can.
     #[inline]
-    const fn is_plain(&self) -> bool {
-        matches!(self.fabric, SwitchFabric::Output(_))
+    fn run_batch<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        batch: &mut Batch,
+        world: &World,
+        post: &mut P,
+    ) -> bool {
+        match &mut self.fabric {
+            SwitchFabric::Output(plain) => {
+                self.chassis.run_batch(plain, arrivals, window, batch, world, post)
+            }
+            SwitchFabric::Trimmed(trimmer) => {
+                self.chassis.run_batch(&mut **trimmer, arrivals, window, batch, world, post)
+            }
+            _ => false,
+        }
     }
 
     /// The packets of an egress port and class.

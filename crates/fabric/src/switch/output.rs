@@ -6,6 +6,8 @@ use crate::ctx::Ctx;
 use crate::link::ports::Ports;
 use crate::link::queue::Fifo;
 use crate::packet::Packet;
+use crate::record::DropReason;
+use crate::switch::batch::Batched;
 use crate::switch::chassis::{Chassis, Fabric};
 
 /// It has nothing but the queues that every port has.
@@ -35,5 +37,25 @@ impl Fabric for Output {
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
         std::slice::from_ref(ports.queue(at).fifo())
+    }
+}
+
+impl Batched for Output {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is on the path of every packet that waits")]
+    fn wait<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        if chassis.port_takes(out, packet, cx.world) {
+            chassis.memory.keep(packet, cx.world.lossless);
+            chassis.ports.enqueue(out, packet);
+            chassis.ports.note_queue(out, packet.class);
+        } else {
+            chassis.drop_packet(packet, out, DropReason::PortBuffer, cx);
+        }
     }
 }

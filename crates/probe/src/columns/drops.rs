@@ -10,8 +10,8 @@ const fn reason<R>(take: fn(&R) -> u8) -> Column<R> {
         "reason",
         "word",
         "Why. At an egress port: port-buffer (the port held all it may), pool (its queue was above its share, or that full), memory (of the \
-         switch, full), red (its queue was long), gray, dead-node, watchdog. At an ingress port: headroom (full), link-down, \
-         corrupted, not-taken (its queue pair had no room, or missed a packet before it). There the port is the one by which the \
+         switch, full), red (its queue was long), trimmed (its header went on), headers (the queue of headers and ACKs was full), gray, \
+         dead-node, watchdog. At an ingress port: headroom (full), link-down, corrupted, not-taken (its queue pair had no room, or missed a packet before it). There the port is the one by which the \
          packet came in.",
         Take::Word(DropReason::WORDS, take),
     )
@@ -60,7 +60,12 @@ impl Table for DropCount {
         priority(|r| r.priority),
         reason(|r| r.reason as u8),
         column("packets", "count", "Packets dropped.", Take::U64(|r| r.packets)),
-        column("wire_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.bytes.get())),
+        column(
+            "wire_bytes",
+            "bytes",
+            "Their bytes on the wire; of those trimmed what was cut off.",
+            Take::U64(|r| r.bytes.get()),
+        ),
     ];
     fn time(&self) -> Option<Time> {
         None

@@ -286,7 +286,7 @@ impl Table for PortRecord {
         column(
             "dropped_packets",
             "count",
-            "Packets that were dropped here, for whatever reason but not-taken: what receivers did not take is in flows.",
+            "Packets that were dropped here, for whatever reason but trimmed and not-taken: what receivers did not take is in flows.",
             Take::U64(|r| r.dropped_packets),
         ),
         column("dropped_bytes", "bytes", "Their bytes on the wire.", Take::U64(|r| r.dropped_bytes.get())),

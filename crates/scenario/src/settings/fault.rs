@@ -56,7 +56,7 @@ pub enum Fault {
         #[schemars(range(min = 1, max = 1_000_000))]
         times: Option<u32>,
     },
-    /// A link sends slower in both directions. A frame that has begun keeps its rate.
+    /// A link sends slower, in both directions or in one. A frame that has begun keeps its rate.
     LinkSlow {
         /// The two nodes that it joins, by name, as for `link-down`.
         #[schemars(length(min = 2, max = 2))]
@@ -64,6 +64,9 @@ pub enum Fault {
         /// Its rate meanwhile.
         #[schemars(extend("x-minimum" = "1Mbps", "x-maximum" = "100Tbps"))]
         rate: Quantity<Rate>,
+        /// The end that sends slower. Default both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
         /// From when.
         #[schemars(extend("x-maximum" = "18014s"))]
         at: Quantity<Span>,

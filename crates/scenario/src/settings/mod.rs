@@ -23,6 +23,7 @@ mod scheme;
 mod switch;
 mod topology;
 mod traffic;
+mod trimming;
 mod two_pools;
 mod uec;
 mod workload;
@@ -72,6 +73,7 @@ pub use switch::{
 };
 pub use topology::{Edge, Routing, Shape, Topology, Ugal, UgalQueue};
 pub use traffic::{Connection, Control, Draw, Listed, Names, Traffic};
+pub use trimming::TrimmingSettings;
 pub use two_pools::TwoPools;
 pub use uec::{BaseRtt, Uec};
 pub use workload::{Steps, Workload};

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Combined, Credits, DetectorSettings, IsolationSettings, Pfc, SwitchPreset, TwoPools, VlArbitration,
+    Combined, Credits, DetectorSettings, IsolationSettings, Pfc, SwitchPreset, TrimmingSettings, TwoPools,
+    VlArbitration,
 };
 use crate::quantity::Quantity;
 
@@ -68,6 +69,9 @@ pub enum OnOverflow {
     /// The same for priorities that are not in `pfc.priorities`; a packet of a lossless one for which there is no room stops the run.
     /// With flow-control = pfc.
     DropLossy,
+    /// A packet of Ultra Ethernet is trimmed to its header, as `[switch.trimming]` says; any other one is lost, of priorities that are not under
+    /// PFC. With queueing = output, flow-control = none or pfc, and traffic that is sent again.
+    Trim,
 }
 
 /// Which queue of an egress port sends next. The control priority always goes first.
@@ -254,6 +258,8 @@ pub struct Switch {
     pub pfc: Pfc,
     /// What priorities may hold that are not lossless.
     pub lossy: Lossy,
+    /// Queues whose packets are trimmed.
+    pub trimming: TrimmingSettings,
     /// Credit-based flow control.
     pub credits: Credits,
     /// Shares of a link with arbiter = deficit, as `[{ priority = 3, weight = 60 }, { priority = 0, weight = 40 }]`; each priority with

@@ -68,8 +68,12 @@ fn around(settings: &Settings) -> Option<Around> {
 
 /// Whether any traffic has a transport that knows entropies and trimmed packets.
 pub(super) fn gives_entropies(settings: &Settings) -> bool {
-    let known = |entry: &Traffic| matches!(entry.transport, None | Some(Transport::Roce | Transport::Put));
-    !settings.traffic.iter().all(known)
+    settings.traffic.iter().any(knows_entropies)
+}
+
+/// Whether an entry has such a transport.
+pub(super) const fn knows_entropies(entry: &Traffic) -> bool {
+    !matches!(entry.transport, None | Some(Transport::Roce | Transport::Put))
 }
 
 /// Whether some switch has several ways to some host.

@@ -1,7 +1,7 @@
 //! What does not go together: a row for each two choices that no switch, host or queue pair can have at once, and why. What a single value
 //! must keep to stands beside what reads it.
 use super::Context;
-use super::balancing::leaves_choice;
+use super::balancing::{knows_entropies, leaves_choice};
 use super::cc::below;
 use super::combined::is_combined;
 use super::flows::PRIORITY;
@@ -303,6 +303,41 @@ const CLASHES: &[Clash] = &[
         help: "write switch.overflow = \"drop\", or switch.flow-control = \"pfc\"",
     },
     Clash {
+        at: &["switch", "switching"],
+        both: |it| trims(it) && it.switch.switching == Switching::CutThrough,
+        message: |it| {
+            let here = is("switch.switching", it.switch.switching);
+            format!(
+                "switch.overflow = \"trim\" cuts whole packets, and here {here}: the first bytes have left by then"
+            )
+        },
+        label: "not with trimming",
+        help: "write switch.switching = \"store-and-forward\", or switch.overflow = \"drop\"",
+    },
+    Clash {
+        at: &["switch", "arbiter"],
+        both: |it| trims(it) && !matches!(it.switch.arbiter, Arbiter::RoundRobin | Arbiter::Strict),
+        message: |it| {
+            let here = is("switch.arbiter", it.switch.arbiter);
+            format!("switch.overflow = \"trim\" has queues that take turns packet by packet, and here {here}")
+        },
+        label: "only in turn or strict",
+        help: "write switch.arbiter = \"round-robin\" or \"strict\"",
+    },
+    Clash {
+        at: &["switch", "pfc", "priorities"],
+        both: |it| {
+            let lossless = |entry: &Traffic| !overflow::may_lose(it, entry.priority.unwrap_or(PRIORITY));
+            trims(it) && !it.traffic.is_empty() && it.traffic.iter().all(lossless)
+        },
+        message: |_| {
+            "switch.overflow = \"trim\" is for priorities that PFC does not hold back, and all traffic is in switch.pfc.priorities"
+                .to_owned()
+        },
+        label: "nothing to trim",
+        help: "take the priority of that traffic out of the list, or write switch.flow-control = \"none\" or switch.overflow = \"stop\"",
+    },
+    Clash {
         at: &["switch", "overflow"],
         both: |it| {
             it.switch.overflow != OnOverflow::Stop
@@ -464,6 +499,10 @@ fn drops_with(settings: &Settings, choice: &str) -> String {
     format!("{} does not work with {choice}", is("switch.overflow", settings.switch.overflow))
 }
 
+fn trims(settings: &Settings) -> bool {
+    settings.switch.overflow == OnOverflow::Trim
+}
+
 fn under_pfc(settings: &Settings) -> bool {
     settings.switch.flow_control == FlowControl::Pfc
 }
@@ -580,7 +619,20 @@ struct EntryClash {
     help: &'static str,
 }
 
-const ENTRY_CLASHES: [EntryClash; 8] = [
+const ENTRY_CLASHES: [EntryClash; 9] = [
+    EntryClash {
+        at: &["priority"],
+        both: |it, _, entry| {
+            trims(it) && knows_entropies(entry) && !overflow::may_lose(it, entry.priority.unwrap_or(PRIORITY))
+        },
+        message: |_, name| {
+            format!(
+                "traffic.{name}: its priority is in switch.pfc.priorities, which holds packets back that should be trimmed"
+            )
+        },
+        label: "not under PFC",
+        help: "give it a priority that is not in switch.pfc.priorities, or take that out of the list",
+    },
     EntryClash {
         at: &["kind"],
         both: |it, index, entry| is_put(it, index) && matches!(entry.workload, Workload::Constant { .. }),

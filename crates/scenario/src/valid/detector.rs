@@ -5,7 +5,7 @@ use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span};
 
 use super::lanes::Lanes;
-use super::{Context, cc, combined, is_put, mtu, user};
+use super::{Context, cc, combined, is_put, mtu, overflow, user};
 use crate::document::{Node, at};
 use crate::quantity::Quantity;
 use crate::scenario::Scenario;
@@ -89,11 +89,16 @@ pub(super) fn detectors(
         user::detector(context)?;
     }
     without_flow_control(context);
+    let full = overflow::proportion(settings, network);
+    let in_proportion =
+        |made: Detector, port: &Port| full.map_or(made, |full| made.in_proportion(port.rate, full));
     let mut detectors = Vec::with_capacity(network.nodes().len());
     for node in 0..network.nodes().len() as u32 {
         let ports = if network.is_switch(node) { network.ports(node) } else { &[] };
-        let made: Result<Vec<_>, _> =
-            ports.iter().map(|port| detector.resolve(&facts(settings, port, lanes))).collect();
+        let made: Result<Vec<_>, _> = ports
+            .iter()
+            .map(|port| detector.resolve(&facts(settings, port, lanes)).map(|made| in_proportion(made, port)))
+            .collect();
         match made {
             Ok(made) => detectors.push(made),
             Err(error) => {

@@ -145,11 +145,11 @@ impl Made {
                     self.timetable.downs.extend(spans.iter().copied().map(down));
                 }
             }
-            Fault::LinkSlow { link: ends, rate, at, until } => {
+            Fault::LinkSlow { link: ends, rate, from, at, until } => {
                 let links = links(context, network, &below(&place, "link"), ends);
                 let span = span(context, &place, *at, *until);
-                for link in links {
-                    let nominal = Quantity(network.links()[link as usize].rate);
+                for link in &links {
+                    let nominal = Quantity(network.links()[*link as usize].rate);
                     if *rate >= nominal {
                         let message = format!(
                             "fault {index}: {rate} is not slower than the link {}-{}",
@@ -163,7 +163,12 @@ impl Made {
                             "lower it, or leave the fault out",
                         );
                     }
-                    self.timetable.slow.push((link, rate.0, span, number));
+                }
+                let sender = sender(context, network, (index, &place), ends, from.as_deref());
+                for (_, node, port) in links.iter().flat_map(|link| directions(network, *link)) {
+                    if sender.is_none_or(|sender| sender == node) {
+                        self.timetable.slow.push(((node, port), rate.0, span, number));
+                    }
                 }
             }
             Fault::Loss { link, frames, bits, from, at, until } => {
@@ -180,16 +185,7 @@ impl Made {
                         return;
                     }
                 };
-                let sender = from.as_ref().and_then(|name| {
-                    let is_end = |end: &String| numbered(network, end).0 == name;
-                    let end = link.iter().any(is_end).then(|| network.find(name)).flatten();
-                    if end.is_none() {
-                        let message = format!("fault {index}: {name:?} is no end of the link {link:?}");
-                        let help = "from is the end whose frames are lost; without it both are";
-                        context.report(&below(&place, "from"), message, "one of the two ends", help);
-                    }
-                    end
-                });
+                let sender = sender(context, network, (index, &place), link, from.as_deref());
                 for (sends, takes, port) in links.iter().flat_map(|link| directions(network, *link)) {
                     if sender.is_none_or(|sender| sender == sends) {
                         self.losses.push(loss(number, (takes, Some(port)), span, share));
@@ -279,6 +275,25 @@ fn directions(network: &Network, link: u32) -> [(u32, u32, u16); 2] {
         (from, to, port.expect("a link has two ends") as u16)
     };
     [to(ends.a, ends.b), to(ends.b, ends.a)]
+}
+
+/// The end of a link that a fault names in `from`; `None`: both.
+fn sender(
+    context: &mut Context<'_>,
+    network: &Network,
+    (index, place): (usize, &[Step]),
+    link: &[String],
+    from: Option<&str>,
+) -> Option<u32> {
+    let name = from?;
+    let is_end = |end: &String| numbered(network, end).0 == name;
+    let end = link.iter().any(is_end).then(|| network.find(name)).flatten();
+    if end.is_none() {
+        let message = format!("fault {index}: {name:?} is no end of the link {link:?}");
+        let help = "from is the end that sends; without it both are meant";
+        context.report(&below(place, "from"), message, "one of the two ends", help);
+    }
+    end
 }
 
 /// The links between two nodes, or the one of several whose number stands behind a name: `b:1` is the second.

@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backwater_codes::{Code, Remark};
-use backwater_fabric::{Clock, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
+use backwater_fabric::{Clock, Overflow, PacketSpec, Queueing, Spec, SwitchSpec, Switching};
 use backwater_topology::{Network, Port, Routes};
 use backwater_traffic::Flow;
 use backwater_traffic::generate::Skew;
@@ -346,7 +346,7 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     };
     let mark = combined::mark(settings);
     let switching = switching(context);
-    let overflow = overflow::overflow(context);
+    let overflow = overflow::overflow(context, network.as_ref().zip(routes.as_ref()));
     if let (Some(flows), Some(pairs)) = (&flows, &pairs) {
         overflow::acks(context, flows, pairs);
     }
@@ -364,7 +364,8 @@ fn spec(context: &mut Context<'_>, network: Option<Network>) -> Option<Spec> {
     };
     idle::report(context);
     let (network, routes, flows) = (network?, routes?, flows?);
-    let memory = Memory { lanes: &lanes, pfc: pfc.as_ref(), credits: credits.as_ref() };
+    let trimmed = if let Overflow::Trim(trimming) = overflow { Some(trimming.queue) } else { None };
+    let memory = Memory { lanes: &lanes, pfc: pfc.as_ref(), credits: credits.as_ref(), trimmed };
     let oracle = settings.switch.detector.kind == settings::DetectorKind::Oracle;
     // The oracle and the records of the ground truth have the same thresholds.
     let long =

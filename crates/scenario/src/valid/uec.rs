@@ -9,7 +9,7 @@ use super::cc::{below, name};
 use super::{Context, host, is_put, mtu};
 use crate::document::{Step, at};
 use crate::quantity::{AutoOr, Quantity};
-use crate::settings::{BaseRtt, CcKind, CcSettings, Kinds, Settings, Transport, Workload};
+use crate::settings::{BaseRtt, CcKind, CcSettings, Kinds, OnOverflow, Settings, Transport, Workload};
 
 /// Whether a traffic entry is made of flows of UEC.
 pub(super) fn is_uec(settings: &Settings, entry: usize) -> bool {
@@ -292,6 +292,6 @@ fn patience(reach: &Reach) -> Span {
 }
 
 /// Whether switches trim.
-const fn trims(_: &Settings) -> bool {
-    false
+fn trims(settings: &Settings) -> bool {
+    settings.switch.overflow == OnOverflow::Trim
 }

@@ -49,6 +49,8 @@ struct All {
     choice: Choice,
     /// While a link of the switch is down, or if packets go through third groups: nothing is laid out.
     aside: bool,
+    /// What [`Forwarding::otherwise`] would be where it is [`Cell::BEYOND`], as frames may carry more in their destination.
+    otherwise: Cell,
 }
 
 /// How one of several ways is chosen.
@@ -87,7 +89,7 @@ impl Forwarding {
             groups: Arc::default(),
             salt,
             path_keys,
-            all: Box::new(All { node, routes, ways: None, groups, choice, aside }),
+            all: Box::new(All { node, routes, ways: None, groups, choice, aside, otherwise: Cell::BEYOND }),
         };
         forwarding.lay_out();
         forwarding
@@ -108,7 +110,7 @@ impl Forwarding {
 
     /// Writes what has changed since the run began.
     pub(crate) fn save(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        let All { node: _, routes, ways, groups, choice, aside } = &*self.all;
+        let All { node: _, routes, ways, groups, choice, aside, otherwise: _ } = &*self.all;
         let others = (!Arc::ptr_eq(groups, routes.groups())).then_some(&**groups);
         (ways, others, aside).serialize(out)?;
         match choice {
@@ -144,11 +146,14 @@ impl Forwarding {
             Some(ways) => Near { cells: ways.cells().into(), ..nothing },
             None => all.routes.near(all.node),
         };
-        (self.first, self.near, self.otherwise) = (near.first, near.cells, near.otherwise);
+        let packed = matches!(all.choice, Choice::Entropy);
+        (self.first, self.near) = (near.first, near.cells);
+        self.otherwise = if packed { Cell::BEYOND } else { near.otherwise };
         self.groups = match all.choice {
             Choice::Number if !all.aside => all.groups.clone(),
             _ => Groups::default(),
         };
+        self.all.otherwise = near.otherwise;
     }
 
     /// What is laid out for a host.
@@ -185,7 +190,7 @@ impl Forwarding {
     #[cold]
     #[inline(never)]
     fn port_beyond(&self, packet: &Packet) -> u16 {
-        let cell = self.all.cell(packet.dst);
+        let cell = self.all.cell(packet.destination());
         cell.port().unwrap_or_else(|| {
             let group = &self.all.groups[cell.group()];
             match &self.all.choice {
@@ -198,7 +203,8 @@ impl Forwarding {
     /// The same of one that goes by entropies, too.
     #[inline]
     pub(crate) fn port_with_entropy(&self, packet: &Packet) -> u16 {
-        let cell = self.cell(packet.dst);
+        let near = self.near.get(packet.destination().wrapping_sub(self.first) as usize);
+        let cell = *near.unwrap_or(&self.all.otherwise);
         match (cell.port(), self.all.groups.get(cell.group())) {
             (Some(port), _) => port,
             (None, Some(group)) => self.by_flow(group, packet),
@@ -228,8 +234,8 @@ impl Forwarding {
 
     /// The same by the whole table; `None`: there is no way.
     fn way(&mut self, packet: &Packet, ports: &Ports) -> Option<u16> {
-        let laid_out = self.cell(packet.dst);
-        let cell = if laid_out == Cell::BEYOND { self.all.cell(packet.dst) } else { laid_out };
+        let laid_out = self.cell(packet.destination());
+        let cell = if laid_out == Cell::BEYOND { self.all.cell(packet.destination()) } else { laid_out };
         if let Some(port) = cell.port() {
             return Some(port);
         }

@@ -38,7 +38,8 @@ type During = (Time, Time);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timetable {
     pub(super) downs: Vec<Down>,
-    pub(super) slow: Vec<(u32, Rate, During, u16)>,
+    /// The node and port that send.
+    pub(super) slow: Vec<((u32, u16), Rate, During, u16)>,
     /// Host index and port, priorities.
     pub(super) storms: Vec<((u32, u16), u8, During, u16)>,
     /// Host index.
@@ -61,12 +62,10 @@ impl Timetable {
         self.downs.sort_unstable();
         let downs = self.downs.iter().map(|down| (down.link, (down.from, down.until), down.fault));
         twice(context, downs.collect(), |link| format!("the link {} is down", name_of(network, link)));
-        let slow = |link: u32| format!("the link {} is slow", name_of(network, link));
-        twice(
-            context,
-            self.slow.iter().map(|(link, _, during, fault)| (*link, *during, *fault)).collect(),
-            slow,
-        );
+        let slow = self.slow.iter().map(|(port, _, during, fault)| (*port, *during, *fault));
+        twice(context, slow.collect(), |(node, port)| {
+            format!("the link {} is slow", name_of(network, network.ports(node)[usize::from(port)].link))
+        });
         let host = |host: u32| network.name(network.hosts()[host as usize]).to_owned();
         let storms = self.storms.iter().map(|(port, _, during, fault)| (*port, *during, *fault));
         twice(context, storms.collect(), |(of, port)| {
@@ -95,15 +94,12 @@ impl Timetable {
                 }
             }
         }
-        for (link, rate, (from, until), fault) in &self.slow {
-            let nominal = network.links()[*link as usize].rate;
-            for (_, node, port) in directions(network, *link) {
-                let change =
-                    |time, rate| FaultChange { time, node, fault: *fault, what: Change::Rate(port, rate) };
-                changes.push(change(*from, *rate));
-                if *until < Time::MAX {
-                    changes.push(change(*until, nominal));
-                }
+        for ((node, port), rate, (from, until), fault) in &self.slow {
+            let (node, fault, nominal) = (*node, *fault, network.ports(*node)[usize::from(*port)].rate);
+            let change = |time, rate| FaultChange { time, node, fault, what: Change::Rate(*port, rate) };
+            changes.push(change(*from, *rate));
+            if *until < Time::MAX {
+                changes.push(change(*until, nominal));
             }
         }
         for ((host, port), priorities, (from, until), fault) in &self.storms {

@@ -1,14 +1,15 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, DetectorKind, DropsEarly, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn, OnOverflow,
-    Queueing, Returned, Routing, Settings, Switching, ThresholdKind,
+    Arbiter, AutoOr, DetectorKind, DropsEarly, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn,
+    OnOverflow, Queueing, Returned, Routing, Settings, Switching, ThresholdKind,
 };
 use crate::valid::{faults, put};
 
 const SWITCH: &[&str] = &["switch"];
 const PFC: &[&str] = &["switch", "pfc"];
 const LOSSY: &[&str] = &["switch", "lossy"];
+const TRIMMING: &[&str] = &["switch", "trimming"];
 const RED: &[&str] = &["switch", "lossy", "red"];
 const CREDITS: &[&str] = &["switch", "credits"];
 const STATIC: &[&str] = &["xoff", "xon", "port-xoff", "port-xon"];
@@ -31,7 +32,8 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
     let flow_control = switch.flow_control;
     let because = is("switch.flow-control", flow_control);
     let (pfc, credits) = (flow_control == FlowControl::Pfc, flow_control == FlowControl::Credits);
-    let drops = switch.overflow != OnOverflow::Stop;
+    let (drops, trims) = (switch.overflow != OnOverflow::Stop, switch.overflow == OnOverflow::Trim);
+    let shares = drops && !trims;
     let at_once = credits && switch.credits.returned == Returned::AtOnce;
     let threshold = |kind| pfc && switch.pfc.threshold == kind;
     let weighted = switch.arbiter == Arbiter::Weighted;
@@ -54,10 +56,18 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
             is("switch.overflow", switch.overflow),
         ),
         (pfc && switch.overflow == OnOverflow::Drop, SWITCH, &["port-buffer"], because.clone()),
-        (pfc && !drops, LOSSY, &[], is("switch.overflow", switch.overflow)),
+        (pfc && !shares, LOSSY, &[], is("switch.overflow", switch.overflow)),
+        (!trims, TRIMMING, &[], is("switch.overflow", switch.overflow)),
+        (
+            trims && switch.trimming.queue != AutoOr::Auto,
+            TRIMMING,
+            &["bdps"],
+            "switch.trimming.queue, which is given".to_owned(),
+        ),
+        (trims && !pfc, SWITCH, &["buffer"], is("switch.overflow", switch.overflow)),
         (!pfc, LOSSY, &[], because.clone()),
         (
-            pfc && drops && switch.lossy.red.drops == DropsEarly::None,
+            pfc && shares && switch.lossy.red.drops == DropsEarly::None,
             RED,
             &["kmin", "kmax", "pmax"],
             is("switch.lossy.red.drops", DropsEarly::None),

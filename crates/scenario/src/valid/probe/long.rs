@@ -25,6 +25,8 @@ pub(in crate::valid) struct Memory<'a> {
     pub(in crate::valid) lanes: &'a Lanes,
     pub(in crate::valid) pfc: Option<&'a PfcSpec>,
     pub(in crate::valid) credits: Option<&'a CreditSpec>,
+    /// What a queue holds of which packets are trimmed.
+    pub(in crate::valid) trimmed: Option<Bytes>,
 }
 
 /// What the ground truth of a run calls a long queue, for `run.json`.
@@ -138,6 +140,9 @@ impl Memory<'_> {
         if let Some(pfc) = self.pfc {
             let held = pfc.thresholds[node as usize].iter().map(|threshold| held(threshold, ports));
             return held.min().unwrap_or(switch.buffer.0);
+        }
+        if let Some(queue) = self.trimmed {
+            return queue;
         }
         let share = combined::part(switch.buffer.0, 1, (ports as u64).max(1));
         match switch.overflow {

@@ -144,6 +144,9 @@ _RECORDS = {
         "transport/put/effect::Effect",
         "transport/put/outgoing::Kept",
         "transport/put/sending::Effected",
+        "transport/uec/incoming::Answer",
+        "transport/uec/outgoing::Counts",
+        "transport/uec/outgoing::Departure",
     ),
 }
 

@@ -23,7 +23,7 @@ pub mod settings;
 mod spread;
 
 pub use credit::{Credit, CreditConfig, Grants, Pace, Wanted};
-pub use nscc::{Nscc, NsccChoice, NsccConfig, Reach, Told};
+pub use nscc::{Nscc, NsccChoice, NsccConfig, Reach, Signals};
 pub use oversubscribed::{Came, Oversubscribed};
 pub use receiver::{Ack, Data, Receiver, Taken, reference};
 pub use sender::{Acked, Heard, Leaving, Record, Ring, Sender, backlog, patience};

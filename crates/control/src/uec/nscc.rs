@@ -212,7 +212,7 @@ pub fn most_window(base: u64, rate: Rate) -> u64 {
 
 /// What an ACK tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Signals {
     /// Bytes that have come since the one before.
     pub fresh: u64,
     /// The round trip of the packet that it answers, if it is known: picoseconds.
@@ -295,7 +295,7 @@ impl Nscc {
 
     /// An ACK has come.
     #[inline]
-    pub fn on_ack(&mut self, config: &NsccConfig, now: u64, told: &Told) {
+    pub fn on_ack(&mut self, config: &NsccConfig, now: u64, told: &Signals) {
         let fresh = told.fresh.cast_signed();
         self.achieved += fresh;
         self.received += fresh;
@@ -324,7 +324,7 @@ impl Nscc {
 
     /// The delay that an ACK goes by.
     #[inline]
-    fn measure(&mut self, config: &NsccConfig, told: &Told) -> u64 {
+    fn measure(&mut self, config: &NsccConfig, told: &Signals) -> u64 {
         let Some(rtt) = told.rtt else { return self.delay };
         if !told.rts {
             self.shorten(config, rtt);
@@ -463,8 +463,8 @@ mod tests {
         Nscc::new(&config, config.network, most_window(config.network, config.rate))
     }
 
-    fn told(fresh: u64, rtt: u64, marked: bool) -> Told {
-        Told { fresh, rtt: Some(rtt), rts: false, marked, in_flight: 100_000 }
+    fn told(fresh: u64, rtt: u64, marked: bool) -> Signals {
+        Signals { fresh, rtt: Some(rtt), rts: false, marked, in_flight: 100_000 }
     }
 
     #[test]
@@ -525,7 +525,7 @@ mod tests {
         flow.on_nack(&config, 1_000, early, 200_000, false);
         assert_eq!(flow.window, window - 4150, "it has just looked");
         // base + target later only 4150 B have come: less than 262 926/8 = 32 865 B.
-        flow.on_ack(&config, 25_000_000, &Told { marked: true, ..told(4150, 40_000_000, true) });
+        flow.on_ack(&config, 25_000_000, &Signals { marked: true, ..told(4150, 40_000_000, true) });
         assert_eq!((flow.window, flow.to_ignore), (4150, 100_000));
         flow.on_nack(&config, 26_000_000, early, 100_000, false);
         assert_eq!(flow.window, 4150);

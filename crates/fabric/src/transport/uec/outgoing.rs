@@ -1,7 +1,7 @@
 //! The sender of a flow of UEC, from its start until all is acknowledged.
 use backwater_control::uec::{
-    Acked, Credit, Feedback, Heard, LISTED, Leaving, Nscc, Record, Ring, Room, Sender, Spread, Told, Wanted,
-    backlog, nscc, patience, whole,
+    Acked, Credit, Feedback, Heard, LISTED, Leaving, Nscc, Record, Ring, Room, Sender, Signals, Spread,
+    Wanted, backlog, nscc, patience, whole,
 };
 use backwater_engine::{Stream, stream};
 use backwater_units::Bytes;
@@ -305,7 +305,7 @@ impl Outgoing {
         let feedback = if marked { Feedback::Marked } else { Feedback::Good };
         self.spread.heard(&spec.spread, feedback, frame.entropy() as u16, now, room!(self));
         if let (Some(nscc), Some(config)) = (&mut self.nscc, spec.nscc()) {
-            let told = Told {
+            let told = Signals {
                 fresh: acked.fresh,
                 rtt: acked.rtt,
                 rts: has(frame, OF_RTS),

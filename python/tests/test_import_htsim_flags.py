@@ -89,15 +89,15 @@ def test_slow_spines_have_a_quarter_of_their_rate_both_ways() -> None:
     assert spines == {"20": "100Gbps", "21": "400Gbps"}
 
 
-def test_of_three_tiers_the_first_links_of_the_first_switches_are_slow(tmp_path: Path) -> None:
+def test_of_three_tiers_the_first_links_down_to_the_first_switches_are_slow(tmp_path: Path) -> None:
     scenario, _ = _made(tmp_path, "-failed 3 -linkspeed 100000")
-    slow = [(fault["kind"], fault["link"], fault["rate"]) for fault in scenario["fault"]]
+    slow = [(fault["kind"], fault["link"], fault["from"], fault["rate"]) for fault in scenario["fault"]]
     # Hosts n0 to n15, n16 to n23 above them, n24 to n31 in the middle, two to a pod, n32 to n35 at the top. The first
     # one in the middle has two links up; the second is two further in the count: one of its links is slow, too.
     assert slow == [
-        ("link-slow", ["n24", "n32"], "25000Mbps"),
-        ("link-slow", ["n24", "n33"], "25000Mbps"),
-        ("link-slow", ["n25", "n34"], "25000Mbps"),
+        ("link-slow", ["n24", "n32"], "n32", "25000Mbps"),
+        ("link-slow", ["n24", "n33"], "n33", "25000Mbps"),
+        ("link-slow", ["n25", "n34"], "n34", "25000Mbps"),
     ]
 
 
@@ -137,9 +137,9 @@ def test_a_published_command_says_the_transport_and_the_switches(tmp_path: Path)
     assert made["cc"] == {"kind": "nscc", "nscc": {"target": "6252840ps"}}
     assert made["switch"] == {
         "flow-control": "none",
-        "overflow": "drop",
+        "overflow": "trim",
         "load-balancing": "entropy",
-        "port-buffer": "415000B",
+        "trimming": {"queue": "415000B", "size": "64B"},
         "detector": {"kind": "red", "kmin": "103750B", "kmax": "311250B", "pmax": 1.0},
     }
     # 15 us, and six queues of 415 000 B at 400 Gbps, 8.3 us each.
@@ -156,13 +156,14 @@ def test_a_published_command_says_the_transport_and_the_switches(tmp_path: Path)
 def test_without_flags_queue_and_marks_follow_from_the_round_trip(tmp_path: Path) -> None:
     # The fat tree of 16 hosts: 43 packets; 9 and 35 of them are 0.2 and 0.8, rounded up.
     made = _uec(tmp_path, "")
-    assert made["switch"]["port-buffer"] == f"{43 * 4150}B"
+    assert made["switch"]["trimming"]["queue"] == f"{43 * 4150}B"
     assert (made["switch"]["detector"]["kmin"], made["switch"]["detector"]["kmax"]) == ("37350B", "145250B")
     # 15 us and six times 14.276 us.
     assert made["uec"]["rto"] == "100656000ps"
     assert made["uec"]["entropies"] == 64
     # Without trimming five times as much, and a target of one round trip.
     made = _uec(tmp_path, "-disable_trim")
+    assert made["switch"]["overflow"] == "drop"
     assert made["switch"]["port-buffer"] == f"{5 * 43 * 4150}B"
     assert made["cc"]["nscc"] == {"target": "14022720ps"}
 

@@ -28,7 +28,7 @@ _UEC = {
     "host.transport": "uec",
     "packet.header": f"{HEADER}B",
     "switch.flow-control": "none",
-    "switch.overflow": "drop",
+    "switch.overflow": "trim",
     "switch.load-balancing": "entropy",
 }
 
@@ -371,10 +371,10 @@ class _Reader:
             if (ends := tree.up(switch, link)) is not None
         ]
         rate = f"{tree.top_gbps() * 250:.12g}Mbps"
-        found += [{"kind": "link-slow", "link": list(ends), "rate": rate, "at": "0ns"} for ends in ends_of]
-        if ends_of:
-            self.settings.notes.append("links between tiers 1 and 2 are slow both ways here; there only downwards")
-        self.become_slow(len(ends_of), "links between tiers 1 and 2 have a quarter of their rate")
+        found += [
+            {"kind": "link-slow", "link": list(ends), "from": ends[1], "rate": rate, "at": "0ns"} for ends in ends_of
+        ]
+        self.become_slow(len(ends_of), "links from tier 2 down to tier 1 have a quarter of their rate")
         return found
 
     def become_slow(self, count: int, what: str) -> None:
@@ -452,14 +452,15 @@ class _Reader:
         packets = int(self.number("-q", network.bdp * factor, 1, 1 << 20))
         size = packets * network.mtu
         told = "" if "-q" in self.given else f"{factor} BDP of {network.bdp} packets"
-        self.take("-q", "switch.port-buffer", f"{size}B", told)
-        if trims and self.uec:
-            self.settings.notes.append(
-                "switches drop what they trim there: it is sent again after a timeout, and not at once after a NACK"
-            )
-        self.same("-disable_trim", "switches drop packets without room")
-        self.number("-trimsize", HEADER, HEADER, network.mtu)
-        self.without("-trimsize", "nothing is trimmed here")
+        queue = "switch.trimming.queue" if trims else "switch.port-buffer"
+        self.take("-q", queue, f"{size}B", told)
+        trimmed = int(self.number("-trimsize", HEADER, HEADER, network.mtu))
+        if trims:
+            self.take("-trimsize", "switch.trimming.size", f"{trimmed}B")
+        else:
+            self.settings.keys.pop("switch.overflow", None)
+            self.take("-disable_trim", "switch.overflow", "drop")
+            self.without("-trimsize", "nothing is trimmed (-disable_trim)")
         # `main_uec.cpp:695`, in us; that simulator never waits longer for a packet that timed out before.
         patience = 15 + size * 48e6 / (1e6 * network.mbps)
         self.take("-q", "uec.rto", f"{patience * 1e6:.0f}ps")
@@ -468,7 +469,7 @@ class _Reader:
             if "-q" in self.given:
                 self.without("-queue_size_bdp_factor", "-q says the size")
             else:
-                self.take("-queue_size_bdp_factor", "switch.port-buffer", f"{size}B")
+                self.take("-queue_size_bdp_factor", queue, f"{size}B")
         low, high = math.ceil(network.bdp * 0.2), math.ceil(network.bdp * 0.8)
         line = self.given.get("-ecn")
         if line is not None:

@@ -122,11 +122,14 @@ pub enum Profile {
     /// An idealisation of HPE Slingshot (De Sensi et al., SC 2020): 200 Gbps, 350 ns a switch, adaptive routing, credits. A window by
     /// delay (Swift) stands for its congestion control, which is not published.
     SlingshotLike,
+    /// Ultra Ethernet at 400 Gbps as the Consortium's simulator has it: NSCC, packets of 4150 B on the wire that switches trim, entropies.
+    #[serde(rename = "uec-400g")]
+    Uec400g,
 }
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Roce,
         Self::Authors,
         Self::Ideal,
@@ -142,6 +145,7 @@ impl Profile {
         Self::Ndr,
         Self::Xdr,
         Self::SlingshotLike,
+        Self::Uec400g,
     ];
 
     /// The name in scenario files.
@@ -162,6 +166,7 @@ impl Profile {
             Self::Ndr => "ndr",
             Self::Xdr => "xdr",
             Self::SlingshotLike => "slingshot-like",
+            Self::Uec400g => "uec-400g",
         }
     }
 
@@ -183,6 +188,7 @@ impl Profile {
             Self::Ndr => include_str!("../profiles/ndr.toml"),
             Self::Xdr => include_str!("../profiles/xdr.toml"),
             Self::SlingshotLike => include_str!("../profiles/slingshot-like.toml"),
+            Self::Uec400g => include_str!("../profiles/uec-400g.toml"),
         }
     }
 

@@ -37,6 +37,10 @@ OF_PUTS = named(
     "marked_iacks timeouts difference_percent jain receive_peak_bytes holding_ps"
 )
 
+#: Of what was held: shares, of runs in which something was; and how much it was, how much nobody can tell of.
+_SHARES = ("held_precision_percent", "held_recall_percent")
+_HELD = ("held_for_ps", "held_unexplained_ps", "held_at_end", "wrongly_held", "wrongly_held_ps")
+
 
 def pauses(priority: int, held_by: tuple[str, str] = ("PAUSEs", "priority")) -> Measure:
     """PAUSEs of one priority, or waits for credits of one virtual lane."""
@@ -123,7 +127,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     if any(measures.isolation(run.meta["scenario"]) != "none" for seeds in runs.values() for run in seeds):
         # What it costs to keep flows apart.
         shown += named("holds_sent peak_queue_bytes")
-    shown += named("victims held_precision_percent held_recall_percent wrongly_held wrongly_held_ps")
+    shown += named(" ".join(("victims", *_SHARES, *_HELD)))
     shown += [*named("sent_bytes useful_percent"), *(named("switch_drops trims") if losses else ()), *apart]
     return Outcomes(
         {
@@ -143,8 +147,10 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
 
 
 def _over_seeds(seeds: Sequence[Values]) -> dict[str, Estimate]:
-    """The mean of what every seed has."""
+    """The mean of what every seed has; of shares of what was held, that of the seeds in which something was."""
     columns = {name: [seed[name] for seed in seeds] for name in seeds[0]}
+    for name in _SHARES:
+        columns[name] = [value for value in columns.get(name, ()) if value is not None] or [None]
     return {
         name: estimate([float(value) for value in values if value is not None], name)
         for name, values in columns.items()
@@ -202,9 +208,10 @@ def _blamed(run: Results) -> Values:
     score, found = blame.held, Values()
     if measures.holds(run.meta["scenario"]):
         found["victims"] = float(blame.flows.filter(pl.col("verdict") == "victim").height)
-    shares = {"held_precision_percent": score.precision, "held_recall_percent": score.recall}
+    shares = dict(zip(_SHARES, (score.precision, score.recall), strict=True))
     found |= {name: None if share is None else 100 * share for name, share in shares.items()}
-    return found | {"wrongly_held": score.wronged, "wrongly_held_ps": score.wrong_ps}
+    found |= {"wrongly_held": score.wronged, "wrongly_held_ps": score.wrong_ps, "held_for_ps": score.held_ps}
+    return found | {"held_unexplained_ps": score.unexplained_ps, "held_at_end": score.at_end}
 
 
 def _totals(run: Results, window: Window | None) -> Values:

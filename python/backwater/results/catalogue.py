@@ -101,6 +101,11 @@ _HELD_ENOUGH = (
     "latter"
 )
 _HOLDS_SENT = "holds sent: PAUSEs and other frames that hold something upstream; about as many let it go again"
+_HELD_FOR = (
+    "held for: in all, summed over flows; unexplained: that of it which is in no share, as nobody can tell the root or "
+    "the way of the flow; where it is most of all there are no shares"
+)
+_HELD_AT_END = "held at the end: up to so many flows were when the run ended; what they waited by then is not counted"
 _HELD_WRONG = "held wrongly: the other flows that were, and for how long, summed over them"
 _OF_ENTRIES = (
     Measure("flows", "Flows.", None, lambda of: of.count),
@@ -164,6 +169,9 @@ _OF_RUNS = (
     Measure("holds_sent", heading="holds sent", footnote=_HOLDS_SENT),
     Measure("held_precision_percent", heading="held: precision", footnote=_HELD_RIGHT),
     Measure("held_recall_percent", heading="held: recall", footnote=_HELD_ENOUGH),
+    Measure("held_for_ps", heading="held for", footnote=_HELD_FOR),
+    Measure("held_unexplained_ps", heading="unexplained", footnote=_HELD_FOR),
+    Measure("held_at_end", heading="held at the end", footnote=_HELD_AT_END),
     Measure("wrongly_held", heading="held wrongly", footnote=_HELD_WRONG),
     Measure("wrongly_held_ps", heading="for", footnote=_HELD_WRONG),
 )

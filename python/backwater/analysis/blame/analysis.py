@@ -14,6 +14,11 @@ from backwater.results import Results, measures
 
 #: Without these there is no blame; without `marks` there is no score.
 NEEDED = ("pauses", "holds", "crowds", "waits")
+#: Where gates are of less than a priority.
+_OF_PRIORITIES = (
+    "queues, flows or destinations were held; roots, branches and verdicts count gates of whole priorities only. A "
+    "port that sends on what it held may count as a root. Only waits and the line held: count the gates of queues"
+)
 
 
 @dataclass
@@ -37,6 +42,8 @@ class Blame:
         if unmarked:
             self.notes.append(unmarked)
         self.notes += self.copies.notes
+        if self.results.has("closures"):
+            self.notes.append(_OF_PRIORITIES)
 
     @cached_property
     def queues(self) -> pl.DataFrame:

@@ -28,7 +28,9 @@ class OwnGates:
         changes = _changes(results)
         apart = changes["queue"].unique().implode()
         whole = classes.off.filter(~pl.col("queue").is_in(apart))
-        holds = _holds(results)
+        #: The scope of gates within a queue: queue, flow or destination.
+        self.scopes = changes.select("queue", "scope").unique()
+        holds = _named(_holds(results), self.scopes, first_flows(results))
         waits = keyed_by(results, "waits", "key", [])
         seen = [changes, whole.with_columns(key=whole_priority()), waits]
         seen += [holds.select(queue=name, key=key) for name, key in (("queue", "key"), ("blocker", "blocker_key"))]
@@ -39,8 +41,6 @@ class OwnGates:
         self.isolated = None
         if measures.isolation(results.meta["scenario"]) != "none" and "cfq-priority" in isolation:
             self.isolated = int(isolation["cfq-priority"])
-        #: The scope of gates within a queue: queue, flow or destination.
-        self.scopes = changes.select("queue", "scope").unique()
         keyed = _closures(self.numbered(changes), end_ps)
         others = self.numbered(whole.with_columns(key=whole_priority()))
         off = pl.concat([one.select("queue", "off_ps", "on_ps") for one in (keyed, others)])
@@ -84,11 +84,29 @@ def keyed_by(results: Results, name: str, key: str, columns: Sequence[str]) -> p
 def _changes(results: Results) -> pl.DataFrame:
     """Changes of the gates of less than a priority."""
     columns = ["time_ps", "node_index", "port_index", "priority", "key", "scope", "change", "queue_bytes"]
+    kinds = {"time_ps": pl.Int64, "key": pl.Int64, "scope": pl.String, "change": pl.String, "queue_bytes": pl.Int64}
+    kinds |= {"queue": pl.Int64}
     if not results.has("closures"):
-        kinds = {"time_ps": pl.Int64, "key": pl.Int64, "scope": pl.String, "change": pl.String, "queue_bytes": pl.Int64}
-        return pl.DataFrame(schema=kinds | {"queue": pl.Int64})
+        return pl.DataFrame(schema=kinds)
     frame = read(results, "closures", columns).with_columns(queue=queue_of())
-    return frame.drop("node_index", "port_index", "priority")
+    frame = frame.drop("node_index", "port_index", "priority")
+    return _named(frame, frame.select("queue", "scope").unique(), first_flows(results)).select(*kinds)
+
+
+def first_flows(results: Results) -> pl.DataFrame:
+    """Per `flow` the `first` one of its connection, by which a NIC holds it: a frame may name any of them."""
+    known = read(results, "flows", ["flow", "connection"])
+    own = pl.when(pl.col("connection").is_null()).then("flow").otherwise(pl.col("flow").min().over("connection"))
+    return known.select("flow", first=own)
+
+
+def _named(frame: pl.DataFrame, scopes: pl.DataFrame, firsts: pl.DataFrame) -> pl.DataFrame:
+    """Keys that are flows, as the first ones of their connections."""
+    of_flows = scopes.filter(pl.col("scope") == "flow").select("queue", flows=pl.lit(value=True))
+    told = frame.join(of_flows, on="queue", how="left", maintain_order="left")
+    told = told.join(firsts, left_on="key", right_on="flow", how="left", maintain_order="left")
+    key = pl.when(pl.col("flows")).then(pl.coalesce("first", "key")).otherwise("key")
+    return told.with_columns(key=key).drop("flows", "first")
 
 
 def _closures(changes: pl.DataFrame, end_ps: int) -> pl.DataFrame:

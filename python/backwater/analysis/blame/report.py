@@ -59,6 +59,7 @@ def report(blame: Blame, limit: int) -> Iterator[Table | str]:
     said = held_line(blame)
     if said:
         yield said
+    yield from (f"note: {note}" for note in blame.held.notes)
     if blame.brief is not None:
         yield score_line(blame.brief, threshold.text(blame.results))
         if blame.port_scores is not None and blame.port_scores.height:
@@ -321,7 +322,7 @@ def score_line(score: Score, long: str) -> str:
 def held_line(blame: Blame) -> str:
     """What was held back, and how rightly, in a line; empty if nothing was and nothing was to be."""
     found = blame.held
-    if found.precision is None and found.recall is None:
+    if found.precision is None and found.recall is None and not found.held_ps:
         return ""
     time = quantities.time(found.right_ps + found.wrong_ps)
     recall = f"recall: {percent(found.recall)} of what flows to roots had to wait they were held"
@@ -372,7 +373,7 @@ def values(blame: Blame, bin_ps: int) -> dict[str, Any]:
     made["later_culprits"] = later.select("flow", "traffic", "src", "dst", "culprit_from_ps", "held_before_ps")
     return {
         "results": str(blame.results.folder),
-        "notes": blame.notes,
+        "notes": [*blame.notes, *blame.held.notes],
         "threshold": threshold.values(blame.results),
         "flows": dict(flows.group_by("verdict").len().sort("verdict").iter_rows()),
         "score": None if blame.score is None else blame.score.values(),

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backwater.common import quantities
 from backwater.common.late import pl
 from backwater.errors import UsageError
 from backwater.results import Results
 from backwater.results.folder import RECORDED_BY
 
-#: What blame and its score read.
+#: What blame and its score read, and what they read besides where there is such a thing.
 _READ = ("pauses", "holds", "crowds", "waits", "marks")
+_MAY_READ = ("closures",)
 
 
 def queue_of(node: str = "node_index", port: str = "port_index", priority: str = "priority") -> pl.Expr:
@@ -39,7 +41,7 @@ def missing(results: Results, names: Sequence[str]) -> str:
 def cut(results: Results) -> list[str]:
     """What is known to be incomplete: an interrupted run, tables for which probe.budget was too small."""
     notes = [] if results.complete else ["the run was interrupted: this is blame until then"]
-    for name in _READ:
+    for name in (*_READ, *_MAY_READ):
         notes += [
             f"{caveat['message']}; blame is wrong from there on: raise probe.budget"
             for caveat in results.meta["caveats"]
@@ -98,20 +100,21 @@ def earliest(left: pl.DataFrame, right: pl.DataFrame, left_on: str, right_on: st
 
 
 def queues(results: Results) -> pl.DataFrame:
-    """The egress queues: `queue`, `port` (its label), `priority`, `rate_bps`, `paused_ps`, `at_host`, `is_drain`.
+    """The egress queues: with label, rate and peer; `at_host`, `is_drain`.
 
     Last the drains of slow hosts, and hosts that send PAUSE without end, which the ports table does not have.
     """
     ends = read(results, "flows", ["src_index", "dst_index"])
     hosts = pl.concat([ends["src_index"], ends["dst_index"]]).unique().to_list()
     frame = read(
-        results, "ports", ["node_index", "port_index", "priority", "port", "rate_bps", "paused_ps", "sent_bytes"]
+        results, "ports", ["node_index", "port_index", "priority", "port", "rate_bps", "paused_ps", "peer_index"]
     )
     known = frame.select(
         "port",
         "priority",
         "rate_bps",
         "paused_ps",
+        "peer_index",
         queue=queue_of(),
         at_host=pl.col("node_index").is_in(hosts),
         is_drain=pl.lit(value=False),
@@ -135,6 +138,7 @@ def _drains(results: Results, ports: pl.DataFrame) -> pl.DataFrame:
         "priority",
         "queue",
         port=label,
+        rate_bps=pl.when(pl.col("node").is_in(list(storms))).then(None).otherwise(_drain_bps(results.meta["scenario"])),
         paused_ps=pl.lit(0, pl.Int64),
         at_host=pl.lit(value=True),
         is_drain=pl.lit(value=True),
@@ -144,6 +148,14 @@ def _drains(results: Results, ports: pl.DataFrame) -> pl.DataFrame:
 def _storming(scenario: Mapping[str, Any]) -> list[str]:
     """The hosts whose NICs send PAUSE without end."""
     return [fault["host"] for fault in scenario.get("fault", []) if fault["kind"] == "pause-storm"]
+
+
+def _drain_bps(scenario: Mapping[str, Any]) -> pl.Expr:
+    """How fast slow hosts drain; null where that changes, or is not known."""
+    host = scenario.get("host", {})
+    drain = host.get("drain")
+    known = host.get("pattern", {}).get("kind", "constant") == "constant" and drain not in (None, "unlimited")
+    return pl.lit(quantities.parse_rate(drain) if known else None, pl.Int64)
 
 
 def _speed(scenario: Mapping[str, Any]) -> str:

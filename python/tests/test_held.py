@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from backwater.analysis.blame import held as scoring
 from backwater.analysis.blame.held import Held
 
 if TYPE_CHECKING:
@@ -241,3 +242,14 @@ def test_where_queues_are_held_blame_says_what_its_roots_are_of(runs: Callable[.
     keyed = runs("held-star", TREE, *KEYED, "switch.isolation.kind=bfc")
     assert "whole priorities" in " ".join(keyed.notes)
     assert "whole priorities" not in " ".join(runs("held-star", TREE).notes)
+
+
+def test_the_last_packets_of_messages_are_followed_too() -> None:
+    # Flow 1 had 3 messages, whose last packets waited at two ports, one of them at one only; flow 2 had 130 packets, of
+    # which one waited.
+    last = 2**32 - 1
+    rows = [(1, 7, last), (1, 7, last), (1, 7, last), (1, 8, last), (1, 8, last), (2, 7, 64), (2, 8, 64)]
+    waits = pl.DataFrame(rows, schema=["flow", "queue", "seq"], orient="row")
+    waits = waits.with_columns(last=pl.col("seq") == last, packets=pl.when(pl.col("flow") == 1).then(3).otherwise(130))
+    found = waits.with_columns(followed=scoring._followed()).select("flow", "followed").unique().sort("flow")
+    assert found.rows() == [(1, 3), (2, 3)]

@@ -52,11 +52,11 @@ impl World {
         !self.last_packet.is_empty()
     }
 
-    /// What a Hold frame names to a NIC, as records have it.
-    pub(crate) const fn hold_names(&self, flow: u32, dst: u32) -> (KeyedBy, u32) {
+    /// What a Hold frame names to a NIC, as records have it: a connection by its first flow, whichever the frame is of.
+    pub(crate) fn hold_names(&self, flow: u32, dst: u32) -> (KeyedBy, u32) {
         match self.queueing {
             Queueing::DstPfc(_) => (KeyedBy::Destination, dst),
-            _ => (KeyedBy::Flow, flow),
+            _ => (KeyedBy::Flow, self.first_of(flow)),
         }
     }
 

@@ -100,8 +100,9 @@ impl QueuePool {
 
     /// The closed queues that have packets, and since when they are closed.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u16, u64)> {
-        let held = |queue: &u16| self.waiting.has(*queue) && self.closed.has(*queue);
-        (0..self.slots.len() as u16).filter(held).map(|queue| (queue, self.slots[usize::from(queue)].since))
+        let words = self.waiting.0.iter().zip(&self.closed.0).map(|(waiting, closed)| waiting & closed);
+        let held = words.enumerate().flat_map(|(number, bits)| ones(number, bits));
+        held.map(|queue| (queue, self.slots[usize::from(queue)].since))
     }
 
     /// One more has a queue.
@@ -193,6 +194,12 @@ fn after(queue: u16, words: usize, word: impl Fn(usize) -> u64) -> Option<u16> {
         .or_else(|| at(start, word(start)))
 }
 
+/// The bits of the word of a number, each in turn: what is not there costs nothing.
+fn ones(number: usize, bits: u64) -> impl Iterator<Item = u16> {
+    let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest != 0);
+    std::iter::successors(Some(bits).filter(|bits| *bits != 0), rest).filter_map(move |bits| at(number, bits))
+}
+
 /// The first bit of the word of a number.
 fn at(number: usize, bits: u64) -> Option<u16> {
     (bits != 0).then(|| (number * 64) as u16 + bits.trailing_zeros() as u16)
@@ -249,6 +256,15 @@ mod tests {
         assert_eq!(these.held().collect::<Vec<_>>(), [(1, 5)]);
         these.open(1);
         assert_eq!(served(&mut these, &mut pool, IN_TURN), [1, 1]);
+    }
+
+    #[test]
+    fn closed_queues_with_packets_are_found_among_many_from_the_lowest_on() {
+        let (_, mut these) = queues(200, [0, 63, 64, 130, 199]);
+        for (queue, now) in [(199, 4), (63, 1), (65, 2), (64, 3), (0, 5)] {
+            these.close(queue, now);
+        }
+        assert_eq!(these.held().collect::<Vec<_>>(), [(0, 5), (63, 1), (64, 3), (199, 4)]);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Table for ClosureRecord {
         column(
             "key",
             "index",
-            "Number of the queue, of the flow, or of the node of the destination.",
+            "Number of the queue, of the flow (the first of its connection), or of the node of the destination.",
             Take::U32(|r| r.key),
         ),
         column(

@@ -243,6 +243,7 @@ fn a_root_becomes_a_part_of_one_behind_it_where_roots_merge() {
         let merging = drained(one_spine(|it| it.rules.nearest = nearest));
         check(&merging);
         assert!(frames_of(&merging, FrameKind::Merge) > 0);
+        assert!(merging.switches.iter().all(|switch| switch.entries_left == 0));
         let apart = drained(one_spine(|it| {
             it.rules.merge = false;
             it.rules.nearest = nearest;
@@ -262,6 +263,8 @@ fn a_root_for_which_no_queue_is_left_is_counted_and_nothing_is_lost() {
             it.rules.merge = false;
         }));
         check(&outcome);
+        // Leaves without a queue tell so, too, or the spine would keep its own for ever.
+        assert!(outcome.switches.iter().all(|switch| switch.entries_left == 0));
         outcome.simulation.switches().iter().map(|switch| switch.refusals).sum::<u64>()
     };
     assert_eq!(refusals(32), 0);

@@ -24,7 +24,7 @@ MADE = ("allocated", "readmitted")
 
 def applies(results: Results) -> bool:
     """Whether there is something to tell: the switches have combined queueing, the one with regions and isolation."""
-    return "isolation" in results.meta and measures.isolation(results.meta["scenario"]) != "floodgate"
+    return "isolation" in results.meta and measures.isolation(results.meta["scenario"]) not in ("floodgate", "pyrrha")
 
 
 def hot(results: Results) -> pl.DataFrame:

@@ -702,9 +702,9 @@ const ENTRY_CLASHES: [EntryClash; 9] = [
     },
     EntryClash {
         at: &[],
-        both: |it, index, _| keyed::holds(it) && is_put(it, index),
+        both: |it, index, _| keyed::holds(it) && !has_pairs(it, index),
         message: |it, name| {
-            format!("{} holds queue pairs at NICs, which does not fit traffic.{name}, of PUTs", holding(it))
+            format!("{} holds queue pairs at NICs, which traffic.{name} does not send by", holding(it))
         },
         label: "needs queue pairs",
         help: "write transport = \"roce\" for this entry, or switch.isolation.kind = \"none\"",

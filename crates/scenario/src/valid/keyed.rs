@@ -33,6 +33,8 @@ pub(super) fn shares(settings: &Settings, network: Option<&Network>) -> bool {
     match isolation.kind {
         IsolationKind::Bfc => true,
         IsolationKind::Floodgate => usize::from(isolation.floodgate.voqs) < hosts,
+        // A root for which no queue is left closes a whole port.
+        IsolationKind::Pyrrha => usize::from(isolation.pyrrha.queues) < hosts,
         _ => false,
     }
 }

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: An interval of a frame that lies in closures: when it begins and ends.
 _SPAN = ("start_ps", "end_ps")
+#: Kinds of isolation that hold packets without a gate: for a window, or at NICs by their way.
+_UNSEEN = ("floodgate", "pyrrha")
 #: What sends at its own rate, or only what it was given so far.
 _APPLICATIONS = ("constant", "supply", "program", "gpcnet", "trace")
 
@@ -51,6 +53,8 @@ class Held:
     at_end: int = 0
     #: How many roots have no rate that is known all the time: what was missed there is not in `missed_ps`.
     unrated: int = 0
+    #: A kind of isolation that holds packets without a gate in the tables: there are no shares.
+    unseen: str | None = None
 
     @property
     def held_ps(self) -> float:
@@ -61,7 +65,7 @@ class Held:
     def precision(self) -> float | None:
         """Of the time that flows were held the share that was right; None if none was, or if most is unexplained."""
         known = self.right_ps + self.wrong_ps
-        return None if self.unexplained_ps > known else _share(self.right_ps, self.wrong_ps)
+        return None if self.unseen or self.unexplained_ps > known else _share(self.right_ps, self.wrong_ps)
 
     @property
     def recall(self) -> float | None:
@@ -69,7 +73,7 @@ class Held:
 
         None, too, if it is not known what was missed, or for the most part not why flows were held.
         """
-        if self.unrated or self.unexplained_ps > self.right_ps + self.wrong_ps:
+        if self.unseen or self.unrated or self.unexplained_ps > self.right_ps + self.wrong_ps:
             return None
         return _share(self.right_ps, self.missed_ps)
 
@@ -77,6 +81,11 @@ class Held:
     def notes(self) -> list[str]:
         """What is not in the shares, in sentences."""
         notes = []
+        if self.unseen:
+            notes.append(
+                f'held: what switch.isolation.kind = "{self.unseen}" holds back is not in the tables as a whole, so '
+                "there is no precision and no recall"
+            )
         if self.at_end:
             flows = "flow was" if self.at_end == 1 else "flows were"
             notes.append(
@@ -127,7 +136,9 @@ def held(truth: Truth) -> Held:
     right, wrong, unexplained = map(float, sums)
     wronged = pl.concat([parts, paced]).filter(pl.col("wrong") > 0)["flow"].n_unique()
     missed, unrated = _missed(truth, known, flows)
-    return Held(right, wrong, unexplained, wronged, missed, _held_at_end(truth, known, flows), unrated)
+    kind = measures.isolation(results.meta["scenario"])
+    unseen = kind if kind in _UNSEEN else None
+    return Held(right, wrong, unexplained, wronged, missed, _held_at_end(truth, known, flows), unrated, unseen)
 
 
 def _flows(results: Results) -> pl.DataFrame:

@@ -16,7 +16,8 @@ _QUANTUM_BITS = 512
 _LONGEST_PAUSE = 0xFFFF
 #: ECN bits of our code points: not capable, capable (ECT(1)), UE (ECT(0)), CE.
 _ECN = {"not-capable": 0, "capable": 1, "UE": 2, "CE": 3}
-#: What PUT streams send, in the words of RoCE. No standard has frames that hold queues or give back windows: they look like CIMs here.
+#: What PUT streams send, in the words of RoCE. No standard has frames that hold queues or give back windows: they look
+#: like CIMs here.
 _BETWEEN_SWITCHES = ("hold", "free", "merge", "return")
 _LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack"} | dict.fromkeys(_BETWEEN_SWITCHES, "cim")
 
@@ -68,7 +69,7 @@ def _row(
     kind, port = str(row["kind"]), row["port"]
     numbers = (0, 0, 0)
     flow, source, destination = 0, row["node_index"], peers[port]
-    if row["flow"] is not None and kind not in _HOLDING:
+    if row["flow"] is not None and kind not in _BETWEEN_SWITCHES:
         flow = row["flow"]
         source, destination, packets, size = flows[flow]
         last = size is not None and row["seq"] == packets - 1

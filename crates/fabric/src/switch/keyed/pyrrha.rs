@@ -168,7 +168,7 @@ impl Pyrrha {
         world: &World,
     ) -> u16 {
         let ciqs = &self.ciqs[at];
-        if ciqs.is_empty() || packet.kind != Kind::Data {
+        if ciqs.is_empty() || !packet.is_data() {
             return ORDINARY;
         }
         let way = world.ways.as_ref().expect("made for this kind").beyond(packet.flow, self.node);
@@ -207,7 +207,7 @@ impl Pyrrha {
         let uplinks = up.then(|| Uplinks { count: self.uplinks, bytes: self.up_bytes[class] });
         let ports = self.ports();
         let told = &mut self.told[place.at * ports + usize::from(packet.port)];
-        let new = packet.kind == Kind::Data
+        let new = packet.is_data()
             && !*told
             && rules.holds(bytes, hop)
             && rules.is_root(bytes, uplinks)
@@ -295,11 +295,22 @@ impl Pyrrha {
         }
     }
 
+    /// The other end of an egress port is told that nothing is kept here for a root of its.
+    fn free(&self, at: usize, root: u32) -> Consequence {
+        let (port, class) = self.port_and_class(at);
+        Consequence::Frame(port, self.frame(Kind::Free, root, (class, 0), u32::MAX))
+    }
+
     /// A root is held no more at the other end of an egress port.
     fn let_go(&mut self, at: usize, root: u32, queues: &mut Queues<'_>, told: &mut Vec<Consequence>) {
+        let refused = self.refused[at].len();
         self.refused[at].retain(|refused| *refused != root);
         if self.refused[at].is_empty() {
             queues.pools[at].open(ORDINARY);
+        }
+        if self.refused[at].len() < refused && self.ciqs[at].iter().all(|ciq| ciq.root != root) {
+            // It had no queue here that could tell so when it is freed.
+            told.push(self.free(at, root));
         }
         if let Some(&Ciq { queue, entry, .. }) = self.ciqs[at].iter().find(|ciq| ciq.root == root) {
             queues.pools[at].open(queue);
@@ -316,6 +327,9 @@ impl Pyrrha {
         let (queue, made) = self.make_queue(at, (number, new), &mut queues.pools[at]);
         if made {
             told.push(Consequence::Made { port, root: new, used: self.ciqs[at].len() as u32 });
+        }
+        if queue.is_none() {
+            told.push(self.free(at, new));
         }
         if let Some(ciq) = self.ciqs[at].iter_mut().find(|ciq| ciq.root == old) {
             ciq.merged = true;
@@ -334,7 +348,12 @@ impl Pyrrha {
             }
         }
         self.let_go(at, old, queues, told);
-        self.drop_if_idle(number);
+        if queue.is_some() {
+            // What it was made for may have gone by: then nothing else frees it.
+            self.release(number, queues, told);
+        } else {
+            self.drop_if_idle(number);
+        }
     }
 
     /// Frees the queues of a root that nobody needs any more, and tells the nodes downstream, which may then free theirs.
@@ -359,7 +378,7 @@ impl Pyrrha {
             let (port, used) = ((at / self.classes) as u16, self.ciqs[at].len() as u32);
             told.push(Consequence::Freed { port, root, used });
             if !merged {
-                told.push(Consequence::Frame(port, self.frame(Kind::Free, root, (class, 0), u32::MAX)));
+                told.push(self.free(at, root));
             }
         }
         self.drop_if_idle(number);
@@ -439,7 +458,7 @@ impl Scheme for Pyrrha {
 
     /// What will move on by itself does not wait for the gate.
     fn is_waiting(pool: &QueuePool) -> bool {
-        pool.bytes(ORDINARY) > 0 || pool.held().next().is_some()
+        pool.bytes(ORDINARY) > 0 || (pool.active() == 0 && !pool.is_empty())
     }
 
     fn hold_frame(&self, of: &Packet, upstream: u16, holds: bool, _: u16) -> Packet {

@@ -43,7 +43,11 @@ SCENES = {
     "one-tree": Scene("one congestion tree", ("victims", "others", "tree"), ("tree",)),
     "two-trees": Scene("two trees that overlap", ("victims", "others", "tree", "tree-2"), ("tree", "tree-2")),
     "slow-host": Scene(
-        "a slow host", ("victims", "others", "to-slow"), ("to-slow",), ("host.drain=50Gbps",), needs_flow_control=True
+        "a slow host",
+        ("victims", "others", "to-slow"),
+        ("to-slow",),
+        ("host.drain=50Gbps", "host.of=h0", "host.queue=256KiB"),
+        needs_flow_control=True,
     ),
     "incast-mix": Scene("an incast over web search", ("web-search", "incast")),
     "storage": Scene("an all-to-all beside storage", ("all-to-all", "writes")),

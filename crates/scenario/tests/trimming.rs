@@ -102,7 +102,7 @@ fn what_does_not_go_with_trimming_is_refused() {
         ),
         (&["switch.switching=cut-through"], &["cuts whole packets", "the first bytes have left by then"]),
         (&["switch.arbiter=deficit"], &["take turns packet by packet", "switch.arbiter = \"deficit\""]),
-        (&["switch.trimming.size=4150B"], &["leaves all of a packet, which has 4150B on the wire"]),
+        (&["switch.trimming.size=4150B"], &["leaves all of a packet, which has 4.15KB on the wire"]),
         (
             &["switch.trimming.queue=4149B", "switch.detector.kind=none"],
             &["holds no packet", "all would be trimmed"],

@@ -299,8 +299,9 @@ impl Ports {
         if spared.is_empty() {
             spared.resize(count, 0);
         }
-        for packet in arrivals {
-            spared[usize::from(packet.port)] += u64::from(packet.time < end && !packet.is_flow_control());
+        // What is not of the fabric may come by no real port.
+        for packet in arrivals.iter().filter(|packet| packet.time < end && !packet.is_flow_control()) {
+            spared[usize::from(packet.port)] += 1;
         }
     }
 

@@ -258,7 +258,7 @@ impl Packet {
     pub(crate) const fn number(&self) -> u32 {
         match self.kind {
             Kind::Put => frame::number(self.seq),
-            Kind::UecData => self.psn(),
+            Kind::UecData | Kind::UecTrimmed => self.psn(),
             _ => self.seq & !LAST,
         }
     }

@@ -66,7 +66,7 @@ impl Spread {
 
     /// The port of a group that a packet takes.
     pub(crate) fn port(&mut self, group: &[u16], packet: &Packet, ports: &Ports) -> u16 {
-        if packet.kind != Kind::Data || self.balancing == Balancing::Ecmp {
+        if !spreads(packet) || self.balancing == Balancing::Ecmp {
             return self.port_by_hash(group, packet);
         }
         let key = self.key(packet);
@@ -89,6 +89,11 @@ impl Spread {
             }
         }
     }
+}
+
+/// Whether a packet goes its own way: data whose order does not count, and what trimming has left of it.
+const fn spreads(packet: &Packet) -> bool {
+    matches!(packet.kind, Kind::Data | Kind::UecData | Kind::UecTrimmed)
 }
 
 /// What speaks against a port: a closed gate most, then bytes that wait, then how long it is busy.

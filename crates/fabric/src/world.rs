@@ -595,8 +595,12 @@ fn ahead(spec: &Spec) -> Vec<u64> {
     let network = &spec.network;
     let hosts = if spec.uecs.is_empty() { &[][..] } else { network.hosts() };
     // Two hosts with a link between them have its delay together.
-    let delay = |port: &Port| port.delay.as_ps() / if network.is_switch(port.peer) { 1 } else { 2 };
-    let of = |host: &u32| network.ports(*host).iter().map(delay).min().unwrap_or(0);
+    let delay = |host: u32, port: &Port| match port.delay.as_ps() {
+        whole if network.is_switch(port.peer) => whole,
+        whole if host < port.peer => whole / 2,
+        whole => whole.div_ceil(2),
+    };
+    let of = |host: &u32| network.ports(*host).iter().map(|port| delay(*host, port)).min().unwrap_or(0);
     hosts.iter().map(of).collect()
 }
 

@@ -1,11 +1,16 @@
 //! What holds for any flows of Ultra Ethernet: everything comes once, everybody gets on, and no thread changes that.
-use backwater_fabric::record::FaultKind;
-use backwater_fabric::{Control, Kind, LossShare, LossSpec, Simulation, Spec};
-use backwater_units::Time;
-use proptest::prelude::*;
-use scene::{FAST, Rules, run, run_until, try_run, try_saved, us};
+use std::collections::BTreeMap;
 
-use crate::{far, from_zero, near};
+use backwater_fabric::record::FaultKind;
+use backwater_fabric::{Balancing, Control, Kind, LossShare, LossSpec, Simulation, Spec, UecWindow};
+use backwater_traffic::Pacing;
+use backwater_units::{Span, Time};
+use proptest::prelude::*;
+use scene::{
+    FAST, Rules, chain, flow_of_priority, ideal, ring, run, run_until, star, try_run, try_saved, uec, us,
+};
+
+use crate::{LINE, LINK, far, from_zero, near};
 
 const RULES: [Rules; 4] = [Rules::Window, Rules::Nscc, Rules::Rccc, Rules::Both];
 
@@ -70,24 +75,121 @@ fn flows_under_credits_get_the_same_to_one_grant() {
 #[test]
 fn what_a_wire_loses_is_sent_again_after_a_timeout() {
     for rules in RULES {
-        let mut spec = far(vec![from_zero(0, 1, 2_000_000)], rules);
-        let (node, share) = (4, LossShare::Frames(0.02));
-        let always = LossSpec {
-            fault: 0,
-            node,
-            port: None,
-            from: Time::ZERO,
-            until: Time::MAX,
-            share,
-            source: None,
-            destination: None,
-        };
-        spec.faults.losses.push(always);
-        spec.faults.kinds = vec![FaultKind::Loss];
-        let flow = run(spec).flows[0];
-        assert_eq!((flow.received.get(), flow.packets), (2_000_000, 490), "{rules:?}");
-        assert!(flow.acked < Time::MAX && flow.timeouts > 0, "{rules:?}: {} timeouts", flow.timeouts);
+        // At a switch; of what comes to the destination, and of what comes back to the source.
+        for node in [4, 1, 0] {
+            let mut spec = far(vec![from_zero(0, 1, 2_000_000)], rules);
+            lose(&mut spec, node, 0.02, (Time::ZERO, Time::MAX));
+            let flow = run(spec).flows[0];
+            assert_eq!((flow.received.get(), flow.packets), (2_000_000, 490), "{rules:?}");
+            assert!(flow.acked < Time::MAX, "{rules:?}");
+            assert!(flow.timeouts > 0 || node == 0, "{rules:?}: {} timeouts", flow.timeouts);
+        }
     }
+}
+
+/// A node loses a share of the frames that come to it.
+fn lose(spec: &mut Spec, node: u32, share: f64, (from, until): (Time, Time)) {
+    let share = LossShare::Frames(share);
+    let loss = LossSpec { fault: 0, node, port: None, from, until, share, source: None, destination: None };
+    spec.faults.losses.push(loss);
+    spec.faults.kinds = vec![FaultKind::Loss];
+}
+
+/// Two hosts at a switch, 200 µs away: in 1.7 ms come 21 MB of which nothing is heard. The first ACK after that says all of it, and as the
+/// window is larger, the flow takes as long as without loss.
+#[test]
+fn an_ack_makes_up_for_those_before_it_however_much_has_come() {
+    let times = [0.0, 1.0].map(|share| {
+        let network = chain(&[(LINE, Span::from_us(100)); 2]);
+        let rtt = Span::from_us(401);
+        let mut spec = uec(network, vec![from_zero(0, 1, 60_000_000)], Rules::Window, (LINE, rtt));
+        spec.uecs[0].window = Some(UecWindow { first: 30_000_000, nscc: None });
+        spec.uecs[0].rto = Span::from_ms(20);
+        lose(&mut spec, 0, share, (us(1_000), us(2_700)));
+        let flow = run(spec).flows[0];
+        assert_eq!((flow.received.get(), flow.timeouts, flow.resent_packets), (60_000_000, 0, 0));
+        flow.acked
+    });
+    assert!(times[0] < Time::MAX);
+    assert_eq!(times[0], times[1]);
+}
+
+/// A ring of four switches has two equal ways to the switch at the other side: packets that are spread take both, an ECMP flow one.
+#[test]
+fn switches_that_spread_packets_spread_those_of_uec() {
+    for (balancing, least) in [(Balancing::Spray, 80), (Balancing::Adaptive, 80), (Balancing::Ecmp, 0)] {
+        let network = ring(4, LINE, LINK);
+        let mut spec = uec(network, vec![from_zero(0, 2, 1_000_000)], Rules::Nscc, (LINE, Span::from_us(10)));
+        spec.switch.balancing = balancing;
+        let outcome = run(spec);
+        // 245 packets; switch 4 is that of host 0, whose port 0 leads there.
+        let by = |port| {
+            let of = outcome.ports.iter().filter(|record| (record.node, record.port) == (4, port));
+            of.map(|record| record.packets).sum::<u64>()
+        };
+        assert_eq!(by(1) + by(2), 245, "{balancing:?}");
+        assert!(by(1).min(by(2)) >= least, "{balancing:?}: {} and {}", by(1), by(2));
+        assert!(least > 0 || by(1).min(by(2)) == 0, "{balancing:?}");
+    }
+}
+
+/// What goes ahead between two hosts on one link takes as long as the link, to the picosecond.
+#[test]
+fn two_hosts_may_be_an_odd_number_of_picoseconds_apart() {
+    let network = chain(&[(LINE, Span::from_ps(1_000_001))]);
+    let spec = uec(network, vec![from_zero(0, 1, 100_000)], Rules::Nscc, (LINE, Span::from_us(3)));
+    let flow = try_run(spec, Kind::Windows { threads: 2 }, None).expect("nothing breaks").flows[0];
+    assert_eq!((flow.received.get(), flow.resent_packets), (100_000, 0));
+}
+
+/// Without speculation an RTS leaves at once: 6 · 5.12 ns and 6 µs to the receiver and back for the pull, then as any flow of ten packets.
+#[test]
+fn a_flow_that_may_not_speculate_asks_at_once() {
+    let mut spec = far(vec![from_zero(0, 1, 10 * 4086)], Rules::Rccc);
+    spec.uecs[0].credits.as_mut().expect("RCCC").config.speculates = false;
+    let flow = run(spec).flows[0];
+    assert_eq!((flow.rts, flow.timeouts, flow.received.get()), (1, 0, 40_860));
+    let asked = 2 * (6_000_000 + 6 * 5_120);
+    // At most the gaps of three pulls of 16 384 B at 0.99 of the line, and what the ACK of the RTS takes before its first pull.
+    let alone = asked + 17_010_720;
+    let took = flow.acked.as_ps();
+    assert!((alone..alone + 4 * 1_330_000).contains(&took), "{took} of {alone}");
+}
+
+/// A priority that is paused at the NIC does not hold up another one: the victim has at least half of the link of its host.
+#[test]
+fn a_priority_that_is_paused_lets_others_pass() {
+    let jam = |source| flow_of_priority(3, source, 4, 10_000_000, Time::ZERO, Pacing::Controlled);
+    let victim = flow_of_priority(4, 0, 5, 10_000_000, Time::ZERO, Pacing::Controlled);
+    let flows: Vec<_> = std::iter::once(victim).chain((0..4).map(jam)).collect();
+    let lossless = ideal(star(6, LINE, LINK), flows.clone()).switch;
+    let mut spec = near(6, flows, Rules::Window);
+    spec.uecs[0].window = Some(UecWindow { first: 2_000_000, nscc: None });
+    spec.uecs[0].rto = Span::from_ms(50);
+    (spec.switch.pfc, spec.switch.overflow) = (lossless.pfc, lossless.overflow);
+    let outcome = run(spec);
+    assert!(outcome.ports.iter().any(|port| port.pauses > 0), "nothing is paused");
+    let took = outcome.flows[0].acked;
+    // Twice 10 MB with headers at 100 Gbps are 1.63 ms.
+    assert!(took < us(1_700), "{took:?}");
+}
+
+/// Records of packets say when the same one left and came, though others are lost.
+#[test]
+fn records_of_packets_join_the_same_packet() {
+    let mut spec = far(vec![from_zero(0, 1, 2_000_000)], Rules::Nscc);
+    spec.probe.packets = vec![true];
+    lose(&mut spec, 1, 0.02, (Time::ZERO, Time::MAX));
+    let outcome = run(spec);
+    assert!(outcome.flows[0].resent_packets > 0);
+    let left: BTreeMap<u32, Time> = outcome.records.injected.iter().map(|it| (it.seq, it.time)).collect();
+    let mut took: Vec<u64> =
+        outcome.records.arrived.iter().map(|it| it.time.since(left[&it.seq]).as_ps()).collect();
+    assert_eq!((left.len(), took.len()), (490, 490));
+    took.sort_unstable();
+    // Six links of 1 µs and six times a full packet; one in fifty waits for its timeout.
+    let alone = 6_000_000 + 6 * 332_000;
+    assert!(took[1] >= alone && took[400] == alone, "{} {}", took[1], took[400]);
 }
 
 proptest! {

@@ -29,7 +29,7 @@ impl<N: Nics> Host<N> {
         let closed = self.ports.closed_for(NIC, outgoing.class(), now);
         sender.source_delay_mut().start(now, closed);
         let asks = outgoing.may_send(spec) == May::Credit;
-        if let Some(at) = asks.then(|| outgoing.arm(spec, 0, now)).flatten() {
+        if let Some(at) = asks.then(|| outgoing.look_at(now)) {
             self.ports.set_timer(at, NIC, Purpose::Expiry, pair);
         }
         self.uec().begin(pair, outgoing);
@@ -41,7 +41,7 @@ impl<N: Nics> Host<N> {
     pub(crate) fn send_uec<P: Post<Packet>>(&mut self, what: What, cx: &mut Ctx<'_, P>) {
         self.uec().turn(what);
         match what {
-            What::Control => {
+            What::Control { .. } => {
                 if let Some(frame) = self.uec().pop_control() {
                     self.transmit_uec(&frame, cx);
                 }
@@ -63,7 +63,7 @@ impl<N: Nics> Host<N> {
     fn send_uec_data<P: Post<Packet>>(&mut self, pair: u32, cx: &mut Ctx<'_, P>) {
         let (now, world) = (cx.now, cx.world);
         let uec = self.transports.uec_mut().expect("it was offered");
-        let waiting = uec.leave_line();
+        let waiting = uec.leave_line(pair);
         let place = uec.destination(pair);
         let Some(outgoing) = uec.outgoing(pair) else { return };
         let spec = &world.uecs[usize::from(outgoing.kind())];
@@ -74,7 +74,7 @@ impl<N: Nics> Host<N> {
         let wire_time = self.ports.egress(NIC).wire_time(packet.size);
         let closed = self.ports.closed_for(NIC, packet.class, now);
         sender.source_delay_mut().sent(now, now, wire_time, closed);
-        let number = sender.next_packet(world).0;
+        sender.next_packet(world);
         if leaving.again {
             sender.count_resent();
         } else {
@@ -85,7 +85,8 @@ impl<N: Nics> Host<N> {
         }
         if !leaving.again {
             if world.follows(packet.flow) {
-                self.note_injection(packet.flow, number, now, cx);
+                // By the number in the frame, as packets arrive in no order.
+                self.note_injection(packet.flow, packet.psn(), now, cx);
             }
             if is_last {
                 self.happened(Happened::Sent(pair), now + wire_time);
@@ -138,7 +139,7 @@ impl<N: Nics> Host<N> {
         let (wants, fresh, answer) = incoming.on_data(frame, spec);
         if fresh {
             let receiver = &mut self.receivers[slot as usize];
-            let (number, before) = (receiver.packets(), receiver.received());
+            let before = receiver.received();
             let payload = u64::from(frame.size - world.header);
             let size = world.flows[frame.flow as usize].known_size();
             let last = size.is_some_and(|size| before + payload >= size.get());
@@ -149,7 +150,7 @@ impl<N: Nics> Host<N> {
                 self.happened(Happened::Received(slot), now);
             }
             if world.deliveries {
-                self.note_arrival(frame, number, payload, cx);
+                self.note_arrival(frame, frame.psn(), payload, cx);
             }
         }
         if let Some(answer) = answer {
@@ -320,11 +321,12 @@ impl<N: Nics> Host<N> {
         let waiting = uec.waiting();
         let Some(outgoing) = uec.outgoing(pair) else { return };
         let spec = &cx.world.uecs[usize::from(outgoing.kind())];
-        let Some((frame, psn, target)) = outgoing.rts(spec, waiting, cx.now) else { return };
-        let timer = outgoing.arm(spec, 0, cx.now);
-        if let Some(at) = timer {
+        let rts = outgoing.rts(spec, waiting, cx.now);
+        // Even if none could leave: it may be all that is waited for.
+        if let Some(at) = outgoing.arm(spec, 0, cx.now) {
             self.ports.set_timer(at, NIC, Purpose::Expiry, pair);
         }
+        let Some((frame, psn, target)) = rts else { return };
         self.send_rts(pair, &frame, psn, false, Some(target), cx);
     }
 

@@ -38,8 +38,8 @@ use crate::world::World;
 /// What a host has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The first frame of the control line.
-    Control,
+    /// The first frame of the control line, and whether it goes before data that could leave as well.
+    Control { before: bool },
     /// A packet of the sender of this slot.
     Data(u32),
 }
@@ -184,11 +184,12 @@ impl Uec {
 
     /// The flow whose turn it was is not in line any more. How many were, with it.
     #[inline]
-    pub(crate) fn leave_line(&mut self) -> u32 {
+    pub(crate) fn leave_line(&mut self, slot: u32) -> u32 {
         let waiting = self.line.len() as u32;
-        if let Some((_, slot)) = self.line.pop_front()
-            && let Some(outgoing) = &mut self.outgoing[slot as usize]
-        {
+        if let Some(at) = self.line.iter().position(|(_, other)| *other == slot) {
+            self.line.remove(at);
+        }
+        if let Some(outgoing) = &mut self.outgoing[slot as usize] {
             outgoing.set_waits(false);
         }
         waiting
@@ -200,18 +201,24 @@ impl Uec {
         self.line.len() as u32
     }
 
-    /// The first in line that may send: since when, its slot, class and size of its packet.
+    /// The first in line of these classes that may send: since when, its slot, class and size of its packet. Those of others keep their
+    /// places.
     #[inline]
-    fn first(&mut self, world: &World) -> Option<(u64, u32, u8, u16)> {
-        while let Some((since, slot)) = self.line.front().copied() {
+    fn first(&mut self, open: u8, world: &World) -> Option<(u64, u32, u8, u16)> {
+        let mut at = 0;
+        while let Some((since, slot)) = self.line.get(at).copied() {
             if let Some(outgoing) = &mut self.outgoing[slot as usize] {
+                if open & 1 << outgoing.class() == 0 {
+                    at += 1;
+                    continue;
+                }
                 let spec = &world.uecs[usize::from(outgoing.kind())];
                 if outgoing.may_send(spec) == May::Send {
                     return Some((since, slot, outgoing.class(), outgoing.next_size()));
                 }
                 outgoing.set_waits(false);
             }
-            self.line.pop_front();
+            self.line.remove(at);
         }
         None
     }
@@ -220,10 +227,10 @@ impl Uec {
     #[inline]
     pub(crate) fn peek(&mut self, open: u8, world: &World) -> Option<Frame> {
         let control = self.control.front().filter(|_| open & 1 != 0).map(|frame| frame.size);
-        let data = self.first(world).filter(|(_, _, class, _)| open & 1 << class != 0);
+        let data = self.first(open, world);
         match (control, data) {
-            (Some(size), None) => Some(control_frame(size)),
-            (Some(size), Some(_)) if self.turns < CONTROL_TURNS => Some(control_frame(size)),
+            (Some(size), None) => Some(control_frame(size, false)),
+            (Some(size), Some(_)) if self.turns < CONTROL_TURNS => Some(control_frame(size, true)),
             (_, Some((since, slot, class, size))) => {
                 Some(Frame { since, class, size, what: Of::Uec(What::Data(slot)) })
             }
@@ -234,15 +241,13 @@ impl Uec {
     /// A frame that was offered leaves: whose turn it is next.
     #[inline]
     pub(crate) fn turn(&mut self, what: What) {
-        let both = !self.control.is_empty() && !self.line.is_empty();
         match what {
-            What::Control if both => self.turns += 1,
-            What::Data(_) if both => self.turns = 0,
-            _ => {}
+            What::Control { before } => self.turns = self.turns.saturating_add(u8::from(before)),
+            What::Data(_) => self.turns = 0,
         }
     }
 }
 
-const fn control_frame(size: u16) -> Frame {
-    Frame { since: 0, class: 0, size, what: Of::Uec(What::Control) }
+const fn control_frame(size: u16, before: bool) -> Frame {
+    Frame { since: 0, class: 0, size, what: Of::Uec(What::Control { before }) }
 }

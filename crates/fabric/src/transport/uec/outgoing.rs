@@ -57,6 +57,8 @@ pub(crate) struct Outgoing {
     /// Its kind among those of the world.
     kind: u16,
     mtu: u16,
+    /// Payload of a full packet.
+    payload: u16,
     /// It stands in line at the NIC.
     waits: bool,
     sender: Sender,
@@ -70,13 +72,15 @@ pub(crate) struct Outgoing {
     rts_at: Option<u64>,
     /// ACKs of which what they say has come ahead.
     ahead: u32,
+    /// Bytes received, as the last of them says.
+    told: u64,
     records: Box<[Record]>,
     open: Box<[u64]>,
     lost: Box<[u64]>,
     scores: Box<[u8]>,
     list: Box<[u16]>,
     /// What the latest ACKs say, by number: as many as may be under way.
-    bodies: Box<[Body]>,
+    bodies: Box<[(Body, u64)]>,
 }
 
 /// The rings of `this` as the rules want them; a macro, as the rest of it stays free.
@@ -110,6 +114,7 @@ impl Outgoing {
             dst: flow.dst,
             kind,
             mtu,
+            payload: world.payload,
             waits: false,
             sender: Sender::new(backlog(size, world.payload, world.header)),
             nscc: nscc.map(|(first, config)| Nscc::new(&config, world.base_rtt(index, spec), first)),
@@ -119,12 +124,13 @@ impl Outgoing {
             timer: u64::MAX,
             rts_at: None,
             ahead: 0,
+            told: 0,
             records: vec![Record::default(); packets].into(),
             open: vec![0; packets / 64].into(),
             lost: vec![0; packets / 64].into(),
             scores: vec![0; if scores { usize::from(spec.spread.entropies) } else { 0 }].into(),
             list: vec![0; if list { LISTED } else { 0 }].into(),
-            bodies: vec![Body::default(); packets].into(),
+            bodies: vec![(Body::default(), 0); packets].into(),
         }
     }
 
@@ -218,7 +224,7 @@ impl Outgoing {
             (None, None, Some(credits)) => credits.config.most.cast_signed(),
             (None, None, None) => 0,
         };
-        let packets = (window / i64::from(self.mtu)) as u32;
+        let packets = (window / i64::from(self.payload)) as u32;
         let random = &mut self.random;
         self.spread.next(&spec.spread, (self.sender.next(), packets), room!(self), || random.next_u32())
     }
@@ -282,13 +288,14 @@ impl Outgoing {
     #[inline]
     pub(crate) fn put_ahead(&mut self, body: Body) {
         let at = self.ahead as usize & (self.bodies.len() - 1);
-        self.bodies[at] = body;
+        self.told = body.bytes_after(self.told);
+        self.bodies[at] = (body, self.told);
         self.ahead += 1;
     }
 
-    /// What an ACK says, unless that has been written over.
+    /// What an ACK says, and the bytes received, unless that has been written over.
     #[inline]
-    fn body(&self, ack: &Packet) -> Option<Body> {
+    fn body(&self, ack: &Packet) -> Option<(Body, u64)> {
         let number = whole(ack.psn(), self.ahead, NUMBER_BITS);
         let behind = self.ahead.wrapping_sub(number);
         let is_there = behind > 0 && behind as usize <= self.bodies.len();
@@ -298,7 +305,8 @@ impl Outgoing {
     /// An ACK has come.
     #[inline]
     pub(crate) fn on_ack(&mut self, frame: &Packet, spec: &UecSpec, now: u64) -> Option<Acked> {
-        let (psn, ack) = self.body(frame)?.read(self.sender.cumulative(), self.sender.received());
+        let (body, bytes) = self.body(frame)?;
+        let (psn, ack) = body.read(self.sender.cumulative(), bytes);
         let heard = Heard { psn, again: has(frame, AGAIN), ack };
         let acked = self.sender.on_ack(&heard, now, &mut ring!(self));
         let marked = frame.echo.is_marked();
@@ -351,6 +359,12 @@ impl Outgoing {
         let known = credit.pull();
         let more = whole(frame.psn(), known as u32, NUMBER_BITS).wrapping_sub(known as u32).cast_signed();
         credit.on_pull(&credits.config, known.saturating_add_signed(more.into()));
+    }
+
+    /// The timer is to go off at `at`, the first one of the flow.
+    pub(crate) const fn look_at(&mut self, at: u64) -> u64 {
+        self.timer = at;
+        at
     }
 
     /// A packet leaves that has timed out so often: when the timer has to go off, if that is before the one that is set.

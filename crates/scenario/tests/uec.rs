@@ -69,7 +69,7 @@ fn who_rules_is_said_by_the_kind() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let refused: [(&[&str], &[&str]); 9] = [
+    let refused: [(&[&str], &[&str]); 14] = [
         (&["cc.kind=dcqcn"], &["cc.kind = \"dcqcn\" rules queue pairs", "\"nscc\", \"rccc\""]),
         (
             &["host.transport=roce", "transport.reliability=go-back-n"],
@@ -82,8 +82,44 @@ fn what_does_not_fit_is_refused() {
         (&["packet.padded=true"], &["counts the bytes of a last packet as they are"]),
         (&["traffic.one.reliability=go-back-n"], &["sends again what is lost by itself"]),
         (&["cc.nscc.gamma=0"], &["gamma"]),
+        (&["uec.ack-bytes=9MB"], &["ack-bytes", "8MB"]),
+        (&["traffic.one.control=line-rate"], &["control", "sent by window or by credit"]),
+        (&["host.nic.post-delay=1us"], &["does not read host.nic.post-delay"]),
+        (&["host.nic.message-gap=1us"], &["does not read host.nic.message-gap"]),
+        // 1.5 times 1.2 ms at 100 Gbps, in quanta of 1 B.
+        (
+            &["cc.kind=rccc", "cc.rccc.quantum=1B", "topology.delay=100us"],
+            &["cc.rccc.quantum = 1B is too small", "pulls count up to 524288 ahead"],
+        ),
     ];
     for (overrides, words) in refused {
         says(&report(TREE, overrides), words);
     }
+}
+
+#[test]
+fn what_nothing_reads_is_said() {
+    let said = |overrides: &[&str]| {
+        let caveats = valid(TREE, overrides).caveats().to_vec();
+        caveats
+            .iter()
+            .map(|caveat| caveat.message.clone())
+            .filter(|it| it.contains("uec.{"))
+            .collect::<Vec<_>>()
+    };
+    assert!(said(&["switch.load-balancing=ecmp"]).is_empty(), "these are values of the profile");
+    let keys = ["uec.entropies=128", "uec.spread=reps"];
+    assert!(said(&[&["switch.load-balancing=entropy"], &keys[..]].concat()).is_empty());
+    let one = said(&[&["switch.load-balancing=ecmp"], &keys[..]].concat());
+    assert!(
+        one.len() == 1 && one[0].contains("ecmp") && one[0].contains("uec.{entropies, spread}"),
+        "{one:?}"
+    );
+    let one = said(&["cc.kind=rccc", "uec.window=100KB"]);
+    assert!(one.len() == 1 && one[0].contains("uec.{window}"), "{one:?}");
+    let one = said(&["cc.kind=none", "uec.base-rtt=pair"]);
+    assert!(one.len() == 1 && one[0].contains("uec.{base-rtt}"), "{one:?}");
+    let roce = ["host.transport=roce", "transport.reliability=go-back-n", "cc.kind=none", "uec.range=64"];
+    let one = said(&roce);
+    assert!(one.len() == 1 && one[0].contains("traffic without flows of UEC: uec.{range}"), "{one:?}");
 }

@@ -23,7 +23,7 @@ pub enum BaseRtt {
 pub struct Uec {
     /// Bytes on the wire after which a receiver acknowledges what has come; the first packet, marked ones and those that ask for it are
     /// acknowledged at once. All profiles: 16384 B (UE §3.5, `ACK_Gen_Trigger`).
-    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "8MB"))]
     pub ack_bytes: Quantity<Bytes>,
     /// Size on the wire of ACK, NACK, RTS and pull. All profiles: 64 B (the Consortium's simulator, commit 40ccb05; the least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]

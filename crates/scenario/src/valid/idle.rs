@@ -11,9 +11,10 @@ mod transport;
 use backwater_codes::{Code, Remark};
 
 use self::readers::{Reader, unread};
+use super::uec::is_uec;
 use super::{Context, has_pairs, is_put, put};
 use crate::document::{Node, Value};
-use crate::settings::{CcSettings, FlowControl, Kinds, PfcWatchdog, Settings};
+use crate::settings::{CcKind, CcSettings, FlowControl, Kinds, LoadBalancing, PfcWatchdog, Settings};
 
 /// Keys of one table, or all of them if none is listed, that are idle under a condition, with the reason.
 type Case<'a> = (bool, &'a [&'a str], &'a [&'a str], String);
@@ -48,7 +49,8 @@ pub(super) fn report(context: &mut Context<'_>) {
         (settings.probe.sample.is_none(), &["probe"], &["ports", "rates"], "no probe.sample".to_owned()),
     ];
     let mut caveats = Vec::new();
-    let cases = switch::cases(settings).into_iter().chain(hosts::cases(settings)).chain(others);
+    let cases =
+        switch::cases(settings).into_iter().chain(hosts::cases(settings)).chain(others).chain(uec(settings));
     for (idle, table, keys, why) in cases {
         let table = Written { name: table.join("."), node: context.wrote(table) };
         caveat(&mut caveats, &table, keys, idle, &why);
@@ -73,6 +75,29 @@ pub(super) fn report(context: &mut Context<'_>) {
     ]
     .concat();
     context.caveats.extend(own);
+}
+
+/// Keys of `[uec]` that nothing reads.
+fn uec(settings: &Settings) -> Vec<Case<'static>> {
+    const UEC: &[&str] = &["uec"];
+    let entries = || settings.traffic.iter().enumerate().filter(|(index, _)| is_uec(settings, *index));
+    let all = |is: fn(CcKind) -> bool| {
+        entries().all(|(_, entry)| is(entry.cc.as_ref().unwrap_or(&settings.cc).kind))
+    };
+    let any = entries().next().is_some();
+    let (balancing, credits) = (settings.switch.load_balancing, any && all(|kind| kind == CcKind::Rccc));
+    let measures = |kind| !matches!(kind, CcKind::Nscc | CcKind::NsccRccc);
+    vec![
+        (!any, UEC, &[], "traffic without flows of UEC".to_owned()),
+        (
+            any && balancing != LoadBalancing::Entropy,
+            UEC,
+            &["entropies", "spread"],
+            is("switch.load-balancing", balancing),
+        ),
+        (credits, UEC, &["window"], is("cc.kind", CcKind::Rccc)),
+        (any && all(measures), UEC, &["base-rtt"], "reaction points without NSCC".to_owned()),
+    ]
 }
 
 /// Why no watchdog called `name` reads what stands at a path in its table, if none does. Without PFC there is none, which is said of

@@ -9,7 +9,12 @@ use super::cc::{below, name};
 use super::{Context, host, is_put, mtu};
 use crate::document::{Step, at};
 use crate::quantity::{AutoOr, Quantity};
-use crate::settings::{BaseRtt, CcKind, CcSettings, Kinds, OnOverflow, Settings, Transport, Workload};
+use crate::settings::{
+    BaseRtt, CcKind, CcSettings, Control, Kinds, OnOverflow, Settings, Transport, Workload,
+};
+
+/// So many quanta a pull may be ahead of the one before that a sender knows: half of what its 20 bits count.
+const MOST_QUANTA: u64 = 1 << 19;
 
 /// Whether a traffic entry is made of flows of UEC.
 pub(super) fn is_uec(settings: &Settings, entry: usize) -> bool {
@@ -121,6 +126,9 @@ fn fits(context: &mut Context<'_>, network: &Network) {
         if entry.reliability.is_some() {
             refuse("reliability", "which sends again what is lost by itself", "remove this line");
         }
+        if entry.control == Some(Control::LineRate) {
+            refuse("control", "whose flows are sent by window or by credit", "remove this line");
+        }
         if entry.connection.is_some() {
             refuse("connection", "whose flows have connections of their own", "remove this line");
         }
@@ -141,6 +149,21 @@ fn fits(context: &mut Context<'_>, network: &Network) {
             "takes in what comes at once",
             "remove this line, or write host.transport = \"put\"",
         );
+    }
+    let nic = &settings.host.nic;
+    let paced = nic.start_rate.given().is_some() && nic.start_bytes.0 > Bytes::ZERO;
+    for (key, is_set) in [
+        ("post-delay", nic.post_delay.0 > Span::ZERO),
+        ("message-gap", nic.message_gap.0 > Span::ZERO),
+        ("start-rate", paced),
+    ] {
+        if is_set {
+            refuse(
+                &at!["host", "nic", key],
+                &format!("does not read host.nic.{key}, which is about queue pairs"),
+                "remove this line, or write host.transport = \"roce\"",
+            );
+        }
     }
     if settings.packet.padded {
         refuse(
@@ -257,10 +280,23 @@ fn spec(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], facts: &Fact
         context.refuse(&below(place, "nscc"), &error);
         return None;
     }
+    let config = cc.rccc.config(most, mtu);
+    let ahead = (most / u64::from(config.quantum)).max(config.grant.into());
+    if credits && ahead >= MOST_QUANTA {
+        let quantum = most.max(cc.rccc.credit.0.get()) / MOST_QUANTA + 1;
+        let message = format!(
+            "{} = {} is too small: a pull or the largest window, {most}B, is {ahead} quanta, and pulls count up to {MOST_QUANTA} ahead",
+            name(&below(&below(place, "rccc"), "quantum")),
+            cc.rccc.quantum
+        );
+        let help = format!("write at least {quantum}B, or lower the credit of a pull");
+        context.report(&below(&below(place, "rccc"), "quantum"), message, "too small", help);
+        return None;
+    }
     Some(UecSpec {
         window: windows.then_some(UecWindow { first, nscc }),
         credits: credits.then(|| UecCredits {
-            config: cc.rccc.config(most, mtu),
+            config,
             rate: cc.rccc.rate,
             oversubscribed: oversubscribed(cc, windows, facts),
         }),

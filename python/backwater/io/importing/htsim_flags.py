@@ -509,7 +509,9 @@ class _Reader:
             packets = int(self.number("-cwnd", 1, 1, 1 << 20))
             self.take("-cwnd", "uec.window", f"{packets * network.mtu}B", "the first window; it is bounded by 1.5 BDP")
         if "-sack_threshold" in self.given:
-            self.take("-sack_threshold", "uec.ack-bytes", f"{int(self.number('-sack_threshold', 16384, 1, 8_000_000))}B")
+            self.take(
+                "-sack_threshold", "uec.ack-bytes", f"{int(self.number('-sack_threshold', 16384, 1, 8_000_000))}B"
+            )
         if "-enable_accurate_base_rtt" in self.given:
             self.take("-enable_accurate_base_rtt", "uec.base-rtt", "pair")
         if "-target_q_delay" in self.given:

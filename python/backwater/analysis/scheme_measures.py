@@ -210,6 +210,8 @@ def _blamed(run: Results) -> Values:
         found["victims"] = float(blame.flows.filter(pl.col("verdict") == "victim").height)
     shares = dict(zip(_SHARES, (score.precision, score.recall), strict=True))
     found |= {name: None if share is None else 100 * share for name, share in shares.items()}
+    if score.unseen:
+        return found | dict.fromkeys(_HELD)
     found |= {"wrongly_held": score.wronged, "wrongly_held_ps": score.wrong_ps, "held_for_ps": score.held_ps}
     return found | {"held_unexplained_ps": score.unexplained_ps, "held_at_end": score.at_end}
 

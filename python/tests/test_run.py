@@ -119,6 +119,8 @@ def test_the_tables_have_exactly_the_columns_of_the_dictionary(tmp_path: Path) -
         backwater.run(SCENARIOS / "infiniband.toml", out=tmp_path / "fifos", overrides=fifos),
         backwater.run(SCENARIOS / "jobs.toml", out=tmp_path / "jobs"),
         backwater.run(SCENARIOS / "faults.toml", out=tmp_path / "faults"),
+        backwater.run(SCENARIOS / "family.toml", out=tmp_path / "holds", scheme="BFC", overrides=short[:1]),
+        backwater.run(SCENARIOS / "family.toml", out=tmp_path / "windows", scheme="Floodgate", overrides=short[:2]),
     ]
     columns: dict[str, list[str]] = {}
     for entry in json.loads(_core.dictionary()):

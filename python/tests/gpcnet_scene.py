@@ -119,7 +119,15 @@ def flows(start_ps: int | None = None) -> pl.DataFrame:
 
 
 def _ports() -> pl.DataFrame:
-    shared = {"priority": 3, "sent_bytes": 1, "pauses": 0, "paused_ps": 0, "ce_marks": 0, "ue_marks": 0}
+    shared = {
+        "priority": 3,
+        "sent_bytes": 1,
+        "pauses": 0,
+        "pauses_sent": 0,
+        "paused_ps": 0,
+        "ce_marks": 0,
+        "ue_marks": 0,
+    }
     shared |= {"rate_bps": 100_000_000_000, "congestion_ps": 0, "peak_queue_bytes": 0, "dropped_packets": 0}
     rows = [{"node": f"h{host}", "port": f"h{host}->s", "peer": "s"} for host in range(10)]
     return pl.DataFrame([row | shared for row in rows])

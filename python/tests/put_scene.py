@@ -82,7 +82,15 @@ def _flows() -> pl.DataFrame:
 
 
 def _ports() -> pl.DataFrame:
-    shared = {"priority": 3, "sent_bytes": 1, "pauses": 0, "paused_ps": 0, "ce_marks": 0, "ue_marks": 0}
+    shared = {
+        "priority": 3,
+        "sent_bytes": 1,
+        "pauses": 0,
+        "pauses_sent": 0,
+        "paused_ps": 0,
+        "ce_marks": 0,
+        "ue_marks": 0,
+    }
     shared |= {"rate_bps": 80_000_000_000, "congestion_ps": 0, "peak_queue_bytes": 0}
     rows = [{"node": "s", "port": f"s->h{host}", "peer": f"h{host}"} for host in range(4)]
     rows += [{"node": f"h{host}", "port": f"h{host}->s", "peer": "s"} for host in range(4)]

@@ -27,7 +27,15 @@ FLOW: dict[str, Any] = {
     "size_bytes": 1000,
 }
 FLOW |= {"cnps_ce": 0, "cnps_ue": 0, "start_ps": 0, "received_bytes": 1000, "slowdown": 1.0}
-PORT = {"priority": 3, "ce_marks": 0, "ue_marks": 0, "paused_ps": 0, "pauses": 0, "pauses_sent": 0, "peak_queue_bytes": 0}
+PORT = {
+    "priority": 3,
+    "ce_marks": 0,
+    "ue_marks": 0,
+    "paused_ps": 0,
+    "pauses": 0,
+    "pauses_sent": 0,
+    "peak_queue_bytes": 0,
+}
 SWITCH = {"allocations": 0, "refusals": 0, "mirror_refusals": 0, "cims_sent": 0, "peak_slots": 0}
 
 

@@ -101,6 +101,17 @@ def test_of_three_tiers_the_first_links_down_to_the_first_switches_are_slow(tmp_
     ]
 
 
+def test_of_a_slow_bundle_each_link_has_a_quarter(tmp_path: Path) -> None:
+    tiers = ("Radix_Down 4\nRadix_Up 2", "Radix_Down 2\nRadix_Up 4", "Radix_Down 4\nBundle 2")
+    texts = [
+        f"Tier {tier}\nDownlink_speed_Gbps 100\n{radix}\nDownlink_Latency_ns 1000\n" for tier, radix in enumerate(tiers)
+    ]
+    (tmp_path / "b.topo").write_text("Nodes 16\nTiers 3\nPodsize 8\n" + "".join(texts))
+    scenario, _ = _made(tmp_path, "-failed 1", topology=str(tmp_path / "b.topo"))
+    # Two links of 100 Gbps are one of 200 Gbps here.
+    assert scenario["fault"][0]["rate"] == "50000Mbps"
+
+
 def test_failures_of_a_matrix_are_links_that_were_never_there(tmp_path: Path) -> None:
     file = _matrix(tmp_path)
     file.write_text(
@@ -311,3 +322,53 @@ def test_options_that_do_not_go_together(
     words = ["import", "htsim", str(_matrix(tmp_path)), "--out", str(tmp_path / "made"), *more]
     assert main(words) == Exit.BAD_INPUT
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "kept"),
+    [
+        ("-oversubscribed_cc -receiver_cc_only", "auto"),
+        ("-receiver_cc_only -oversubscribed_cc", "on"),
+        ("-receiver_cc_only -oversubscribed_cc -force_disable_oversubscribed_cc", "off"),
+        ("-receiver_cc_only -force_disable_oversubscribed_cc -oversubscribed_cc", "on"),
+        ("-oversubscribed_cc -sender_cc_only", None),
+    ],
+)
+def test_flags_of_oversubscribed_control_stand_as_their_order_leaves_them(
+    tmp_path: Path, flags: str, kept: str | None
+) -> None:
+    """`main_uec.cpp:160-352, 688`."""
+    settings = tomllib.loads(htsim_flags.load(_matrix(tmp_path, 16), flags).imported.files["scenario.toml"])
+    assert settings["cc"].get("rccc", {}).get("oversubscribed") == kept
+
+
+def test_controls_that_are_off_get_no_keys(tmp_path: Path) -> None:
+    file = _matrix(tmp_path, 16)
+    made = tomllib.loads(htsim_flags.load(file, "-receiver_cc_only -qa_gate 4").imported.files["scenario.toml"])
+    assert "nscc" not in made["cc"]
+
+
+def test_adaptive_routing_has_one_entropy_unless_more_are_asked_for_behind_it(tmp_path: Path) -> None:
+    """`main_uec.cpp:405, 493`."""
+    for flags, count in (("-paths 128 -strat ecmp_ar", 1), ("-strat ecmp_ar -paths 128", 128), ("-paths 128", 128)):
+        made = tomllib.loads(htsim_flags.load(_matrix(tmp_path, 16), flags).imported.files["scenario.toml"])
+        assert made["uec"]["entropies"] == count
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("conn_reuse", "is no flag of htsim_uec"),
+        ("-q 1e2", "is not a whole number"),
+        ("-q 1_0", "is not a whole number"),
+        ("-q 10", "below the high threshold of 35 packets"),
+    ],
+)
+def test_what_that_program_would_read_otherwise_is_refused(tmp_path: Path, flags: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        htsim_flags.load(_matrix(tmp_path, 16), flags)
+
+
+def test_switches_take_no_time_unless_flags_say_so(tmp_path: Path) -> None:
+    made = tomllib.loads(htsim_flags.load(_matrix(tmp_path, 16), "", profile="hdr").imported.files["scenario.toml"])
+    assert made["switch"]["latency"] == "0ns"

@@ -21,7 +21,6 @@ that simulator say is read by :mod:`backwater.io.importing.htsim_flags`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from backwater.errors import UsageError
@@ -86,8 +85,9 @@ class FatTree:
         return self._of(0, _SPEED, 100)
 
     def top_gbps(self) -> float:
-        """Rate of the links of the top tier."""
-        return self._of(len(self.tiers) - 1, _SPEED, 100)
+        """Rate of what joins a switch of the top tier to one below: all links of a bundle."""
+        top = len(self.tiers) - 1
+        return self._of(top, _SPEED, 100) * max(beside for *_, tier, beside in self.shape.links if tier == top)
 
     def one_way_ns(self) -> float:
         """Delay of the links and switches of a longest path."""
@@ -99,10 +99,6 @@ class FatTree:
         """How long each switch takes with a frame; None if tiers differ."""
         found = {tier.values.get(_SWITCH, 0) for tier in self.tiers}
         return found.pop() if len(found) == 1 else None
-
-    def oversubscription(self) -> int:
-        """Capacity down over capacity up, as the file says it."""
-        return math.prod(int(tier.values.get("oversubscribed", 1)) for tier in self.tiers)
 
     def spines(self) -> int:
         """Switches of the top tier."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -168,7 +169,7 @@ def parse(text: str) -> list[Line]:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"--flags: {error}; write the words as in a shell") from None
-    if words and not words[0].startswith("-"):
+    if words and Path(words[0]).name.startswith("htsim"):
         words = words[1:]
     lines: list[Line] = []
     at = 0
@@ -244,7 +245,7 @@ class _Reader:
                 self.given[flag].become(Fate.NONE, "is given again, and the last one stands")
             self.given[flag] = line
         #: Whether the transport of the flags is that of the scenario.
-        self.uec = self.profile is None or _transport(self.profile) == "uec"
+        self.uec = self.profile is None or _default(self.profile, "host", "transport") == "uec"
         if self.profile is None:
             self.settings.keys |= _UEC
 
@@ -394,8 +395,10 @@ class _Reader:
             self.take("-seed", "run.seed", int(self.number("-seed", 13, 0, (1 << 32) - 1)), "other draws than there")
         if (latency := tree.switch_ns()) is None:
             self.settings.notes.append("Switch_Latency_ns differs between tiers, so it is not carried over")
-        elif latency:
+        elif latency or not _default(self.profile or BASE, "switch", "latency").startswith("0"):
             self.take("-switch_latency", "switch.latency", f"{latency:.12g}ns")
+        else:
+            self.same("-switch_latency", "switches take no time")
         self.take("-mtu", "packet.payload", f"{mtu - HEADER}B", f"of {mtu} B on the wire, {HEADER} B are the header")
         self._control()
         self._queues(network)
@@ -405,21 +408,33 @@ class _Reader:
     def _control(self) -> None:
         """Who controls: the flags in their order, as each sets it anew (`main_uec.cpp:167-236`)."""
         sender, receiver = (False, True) if self.as_of != VERSIONS[-1] else (True, False)
-        told = False
+        told = on = forced = False
         for line in self.lines:
             match line.place[0]:
+                case "-oversubscribed_cc":
+                    on = True
+                    continue
+                case "-force_disable_oversubscribed_cc":
+                    on, forced = False, True
+                    continue
                 case "-sender_cc_only":
                     sender, receiver = True, False
                 case "-receiver_cc_only":
                     sender, receiver = False, True
-                case "-sender_cc" | "-sender_cc_algo":
+                case "-sender_cc":
                     sender = True
+                case "-sender_cc_algo":
+                    sender, told = True, True
+                    continue
                 case "-receiver_cc":
-                    receiver = True
+                    receiver, told = True, True
+                    continue
                 case _:
                     continue
-            told = True
+            # These three turn oversubscribed control off again (`main_uec.cpp:166-210`).
+            on, told = False, True
         kind = _CONTROLS[sender, receiver]
+        self.by_window, self.by_credits = sender, receiver
         algorithm = self.word("-sender_cc_algo", "nscc")
         if algorithm not in ("nscc", "constant") or (algorithm == "constant" and receiver):
             self.wrong(self.given["-sender_cc_algo"], "is not nscc, or constant without the receiver's control")
@@ -433,13 +448,15 @@ class _Reader:
             why = "NSCC controls" if sender else "RCCC controls, as before June 2025"
             if self.uec:
                 self.settings.notes.append(f"no flag says who controls: {why} (--as-of {self.as_of})")
-        self._oversubscribed()
+        # Where it is neither on nor forced off, the network says (`main_uec.cpp:688`).
+        self._oversubscribed("on" if on else "off" if forced else "auto")
 
-    def _oversubscribed(self) -> None:
-        if "-force_disable_oversubscribed_cc" in self.given:
-            self.take("-force_disable_oversubscribed_cc", "cc.rccc.oversubscribed", "off")
-        if "-oversubscribed_cc" in self.given:
-            self.take("-oversubscribed_cc", "cc.rccc.oversubscribed", "on")
+    def _oversubscribed(self, capacity: str) -> None:
+        for flag in ("-force_disable_oversubscribed_cc", "-oversubscribed_cc"):
+            if not self.by_credits:
+                self.without(flag, "no credits of a receiver control")
+            elif flag in self.given:
+                self.take(flag, "cc.rccc.oversubscribed", capacity)
         for flag, usual in (("-Ai", 0.01), ("-Md", 0.5), ("-alpha", 0.5)):
             if self.number(flag, usual, 0, 1, whole=False) != usual:
                 self.wrong(self.given[flag], f"is fixed here, at {usual}, its default there; leave it out")
@@ -473,10 +490,16 @@ class _Reader:
         low, high = math.ceil(network.bdp * 0.2), math.ceil(network.bdp * 0.8)
         line = self.given.get("-ecn")
         if line is not None:
-            low, high = (int(word) if word.isdecimal() and len(word) < 10 else -1 for word in line.value.split())
+            low, high = (int(word) if re.fullmatch("[0-9]{1,9}", word) else -1 for word in line.value.split())
             if not 0 <= low <= high <= packets:
                 self.wrong(line, f"is not two whole numbers of packets, low and high, from 0 to the queue's {packets}")
                 return
+        elif high > packets:
+            self.wrong(
+                self.given.get("-q", Line(("-q",), 0, str(packets))),
+                f"is below the high threshold of {high} packets (0.8 BDP), at which that program ends; give -ecn",
+            )
+            return
         quarter = 4 if self.as_of == "2024-08" else 1
         why = "a quarter: all thresholds were, by mistake, from 29 July to 7 August 2024" if quarter > 1 else ""
         marks = {"kmin": f"{low * network.mtu // quarter}B", "kmax": f"{high * network.mtu // quarter}B", "pmax": 1.0}
@@ -488,6 +511,10 @@ class _Reader:
     def _spread(self) -> None:
         paths = int(self.number("-paths", 64, 1, MOST_PATHS))
         strategy = self.word("-strat", "ecmp_host")
+        flags = [line.place[0] for line in self.lines]
+        if strategy == "ecmp_ar" and "-paths" not in flags[flags.index("-strat") :]:
+            # There the switches choose, and this sets one entropy; a number of paths behind it stands.
+            paths = 1
         if paths & (paths - 1):
             self.wrong(self.given["-paths"], f"is not a power of two up to {MOST_PATHS}")
         self.take("-paths", "uec.entropies", paths)
@@ -514,6 +541,10 @@ class _Reader:
             )
         if "-enable_accurate_base_rtt" in self.given:
             self.take("-enable_accurate_base_rtt", "uec.base-rtt", "pair")
+        if not self.by_window:
+            self.without("-target_q_delay", "no window of a sender controls")
+            self.without("-qa_gate", "no window of a sender controls")
+            return
         if "-target_q_delay" in self.given:
             delay = self.number("-target_q_delay", 1, 1e-6, 1e6, whole=False)
             self.take("-target_q_delay", "cc.nscc.target", f"{delay:.12g}us")
@@ -543,16 +574,13 @@ class _Reader:
         self.settings.check()
 
 
-def _transport(profile: str) -> str:
-    return str(json.loads(_core.profile_defaults())[profile]["host"]["transport"])
+def _default(profile: str, table: str, key: str) -> str:
+    return str(json.loads(_core.profile_defaults())[profile][table][key])
 
 
 def _number(text: str) -> float | None:
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if math.isfinite(found) else None
+    # That program reads whole numbers by atoi, for which "1e2" is 1.
+    return float(text) if re.fullmatch(r"[0-9]{1,18}(\.[0-9]{0,18})?", text, re.ASCII) else None
 
 
 _SCENARIO = """# Made of {origin}.

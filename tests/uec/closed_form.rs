@@ -89,7 +89,7 @@ fn credits_in_both_directions_wait_for_data_as_long_as_published_ones_do() {
 }
 
 #[test]
-fn each_packet_asks_for_one_way_and_each_way_takes_its_turn() {
+fn what_nobody_disturbs_comes_once_and_whole() {
     for rules in PUBLISHED {
         let flow = alone(2_000_000, rules);
         assert_eq!((flow.received.get(), flow.duplicate_packets, flow.trimmed_packets), (2_000_000, 0, 0));

@@ -1,16 +1,18 @@
 //! What does not go together: a row for each two choices that no switch, host or queue pair can have at once, and why. What a single value
 //! must keep to stands beside what reads it.
+use backwater_units::{Bytes, Span};
+
 use super::Context;
 use super::balancing::{knows_entropies, leaves_choice};
 use super::cc::below;
 use super::combined::is_combined;
 use super::flows::PRIORITY;
 use super::idle::is;
-use super::{has_pairs, is_put, keyed, overflow, reliability};
+use super::{has_pairs, host, is_put, keyed, overflow, reliability, uec};
 use crate::document::{Step, at};
 use crate::settings::{
-    Arbiter, CcSettings, DetectorKind, EcmpHash, Fault, FlowControl, Form, LoadBalancing, MarkAt, MarkBasis,
-    NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
+    Arbiter, CcSettings, Control, DetectorKind, EcmpHash, Fault, FlowControl, Form, LoadBalancing, MarkAt,
+    MarkBasis, NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
     ThrottleKind, Traffic, UgalQueue, Workload,
 };
 
@@ -26,6 +28,60 @@ struct Clash {
 }
 
 const CLASHES: &[Clash] = &[
+    Clash {
+        at: &["host", "drain"],
+        both: |it| uec::some(it) && host::is_slow(it),
+        message: |_| "transport = \"uec\" takes in what comes at once".to_owned(),
+        label: "not with uec",
+        help: "remove this line, or write host.transport = \"put\"",
+    },
+    Clash {
+        at: &["host", "nic", "post-delay"],
+        both: |it| uec::some(it) && it.host.nic.post_delay.0 > Span::ZERO,
+        message: |_| {
+            "transport = \"uec\" does not read host.nic.post-delay, which is about queue pairs".to_owned()
+        },
+        label: "not with uec",
+        help: "remove this line, or write host.transport = \"roce\"",
+    },
+    Clash {
+        at: &["host", "nic", "message-gap"],
+        both: |it| uec::some(it) && it.host.nic.message_gap.0 > Span::ZERO,
+        message: |_| {
+            "transport = \"uec\" does not read host.nic.message-gap, which is about queue pairs".to_owned()
+        },
+        label: "not with uec",
+        help: "remove this line, or write host.transport = \"roce\"",
+    },
+    Clash {
+        at: &["host", "nic", "start-rate"],
+        both: |it| {
+            uec::some(it)
+                && it.host.nic.start_rate.given().is_some()
+                && it.host.nic.start_bytes.0 > Bytes::ZERO
+        },
+        message: |_| {
+            "transport = \"uec\" does not read host.nic.start-rate, which is about queue pairs".to_owned()
+        },
+        label: "not with uec",
+        help: "remove this line, or write host.transport = \"roce\"",
+    },
+    Clash {
+        at: &["packet", "padded"],
+        both: |it| uec::some(it) && it.packet.padded,
+        message: |_| "transport = \"uec\" counts the bytes of a last packet as they are".to_owned(),
+        label: "not with uec",
+        help: "write packet.padded = false",
+    },
+    Clash {
+        at: &["switch", "isolation", "kind"],
+        both: |it| uec::some(it) && it.switch.isolation.kind.has_table(),
+        message: |_| {
+            "transport = \"uec\" goes many ways at once, and isolation knows a flow by one queue".to_owned()
+        },
+        label: "not with uec",
+        help: "write switch.isolation.kind = \"none\"",
+    },
     Clash {
         at: &["run", "until"],
         both: |it| it.run.reuse && it.run.until.is_some(),
@@ -619,7 +675,51 @@ struct EntryClash {
     help: &'static str,
 }
 
-const ENTRY_CLASHES: [EntryClash; 9] = [
+const ENTRY_CLASHES: &[EntryClash] = &[
+    EntryClash {
+        at: &["kind"],
+        both: |it, index, entry| {
+            uec::is_uec(it, index)
+                && matches!(
+                    entry.workload,
+                    Workload::Constant { .. } | Workload::Supply { .. } | Workload::Injected { .. }
+                )
+        },
+        message: |_, name| {
+            format!(
+                "traffic.{name} is of transport = \"uec\", whose flows and their bytes are known before the run"
+            )
+        },
+        label: "not with uec",
+        help: "write transport = \"roce\" for this entry",
+    },
+    EntryClash {
+        at: &["reliability"],
+        both: |it, index, entry| uec::is_uec(it, index) && entry.reliability.is_some(),
+        message: |_, name| {
+            format!("traffic.{name} is of transport = \"uec\", which sends again what is lost by itself")
+        },
+        label: "not with uec",
+        help: "remove this line",
+    },
+    EntryClash {
+        at: &["control"],
+        both: |it, index, entry| uec::is_uec(it, index) && entry.control == Some(Control::LineRate),
+        message: |_, name| {
+            format!("traffic.{name} is of transport = \"uec\", whose flows are sent by window or by credit")
+        },
+        label: "not with uec",
+        help: "remove this line",
+    },
+    EntryClash {
+        at: &["connection"],
+        both: |it, index, entry| uec::is_uec(it, index) && entry.connection.is_some(),
+        message: |_, name| {
+            format!("traffic.{name} is of transport = \"uec\", whose flows have connections of their own")
+        },
+        label: "not with uec",
+        help: "remove this line",
+    },
     EntryClash {
         at: &["priority"],
         both: |it, _, entry| {

@@ -6,12 +6,10 @@ use backwater_topology::{Network, Routes, facts};
 use backwater_units::{Bytes, Rate, Span};
 
 use super::cc::{below, name};
-use super::{Context, host, is_put, mtu};
+use super::{Context, is_put, mtu};
 use crate::document::{Step, at};
 use crate::quantity::{AutoOr, Quantity};
-use crate::settings::{
-    BaseRtt, CcKind, CcSettings, Control, Kinds, OnOverflow, Settings, Transport, Workload,
-};
+use crate::settings::{BaseRtt, CcKind, CcSettings, Kinds, OnOverflow, Settings, Transport};
 
 /// So many quanta a pull may be ahead of the one before that a sender knows: half of what its 20 bits count.
 const MOST_QUANTA: u64 = 1 << 19;
@@ -19,6 +17,11 @@ const MOST_QUANTA: u64 = 1 << 19;
 /// Whether a traffic entry is made of flows of UEC.
 pub(super) fn is_uec(settings: &Settings, entry: usize) -> bool {
     settings.traffic.get(entry).is_some_and(|entry| entry.transport == Some(Transport::Uec))
+}
+
+/// Whether some entry is.
+pub(super) fn some(settings: &Settings) -> bool {
+    (0..settings.traffic.len()).any(|entry| is_uec(settings, entry))
 }
 
 /// Whether it has queue pairs.
@@ -101,82 +104,15 @@ fn queue_pairs(context: &mut Context<'_>) {
     }
 }
 
-/// Reports traffic and hosts that UEC does not go with.
+/// Reports networks and numbers that UEC does not go with; with which choices it does not is in the table (`compatibility.rs`).
 fn fits(context: &mut Context<'_>, network: &Network) {
     let settings = context.settings;
-    for (index, entry) in settings.traffic.iter().enumerate().filter(|(index, _)| is_uec(settings, *index)) {
-        let name = &entry.name;
-        let mut refuse = |key: &'static str, why: &str, help: &str| {
-            let message = format!("traffic.{name} is of transport = \"uec\", {why}");
-            let path = if key.is_empty() {
-                at!["traffic", index].to_vec()
-            } else {
-                at!["traffic", index, key].to_vec()
-            };
-            context.report(&path, message, "not with uec", help);
-        };
-        let roce = "write transport = \"roce\" for this entry";
-        match entry.workload {
-            Workload::Constant { .. } | Workload::Supply { .. } => {
-                refuse("kind", "whose flows have their bytes from the beginning", roce);
-            }
-            Workload::Injected { .. } => refuse("kind", "whose flows are known before the run", roce),
-            _ => {}
-        }
-        if entry.reliability.is_some() {
-            refuse("reliability", "which sends again what is lost by itself", "remove this line");
-        }
-        if entry.control == Some(Control::LineRate) {
-            refuse("control", "whose flows are sent by window or by credit", "remove this line");
-        }
-        if entry.connection.is_some() {
-            refuse("connection", "whose flows have connections of their own", "remove this line");
-        }
-    }
-    let mut refuse = |path: &[Step], message: &str, help: &str| {
-        context.report(path, format!("transport = \"uec\" {message}"), "not with uec", help);
-    };
     if network.with_several_ports().is_some() {
-        refuse(
+        context.report(
             &at!["host", "transport"],
-            "sends by the one port of a host, and some host has several",
+            "transport = \"uec\" sends by the one port of a host, and some host has several".to_owned(),
+            "not with uec",
             "write host.transport = \"roce\"",
-        );
-    }
-    if host::is_slow(settings) {
-        refuse(
-            &at!["host", "drain"],
-            "takes in what comes at once",
-            "remove this line, or write host.transport = \"put\"",
-        );
-    }
-    let nic = &settings.host.nic;
-    let paced = nic.start_rate.given().is_some() && nic.start_bytes.0 > Bytes::ZERO;
-    for (key, is_set) in [
-        ("post-delay", nic.post_delay.0 > Span::ZERO),
-        ("message-gap", nic.message_gap.0 > Span::ZERO),
-        ("start-rate", paced),
-    ] {
-        if is_set {
-            refuse(
-                &at!["host", "nic", key],
-                &format!("does not read host.nic.{key}, which is about queue pairs"),
-                "remove this line, or write host.transport = \"roce\"",
-            );
-        }
-    }
-    if settings.packet.padded {
-        refuse(
-            &at!["packet", "padded"],
-            "counts the bytes of a last packet as they are",
-            "write packet.padded = false",
-        );
-    }
-    if settings.switch.isolation.kind.has_table() {
-        refuse(
-            &at!["switch", "isolation", "kind"],
-            "goes many ways at once, and isolation knows a flow by one queue",
-            "write switch.isolation.kind = \"none\"",
         );
     }
     if !settings.uec.entropies.is_power_of_two() {

@@ -193,7 +193,10 @@ def test_without_flags_queue_and_marks_follow_from_the_round_trip(tmp_path: Path
     ],
 )
 def test_who_controls_is_what_the_last_flags_say(tmp_path: Path, flags: str, as_of: str, kind: str) -> None:
-    assert _uec(tmp_path, flags, as_of=as_of)["cc"]["kind"] == kind
+    made = _uec(tmp_path, flags, as_of=as_of)
+    assert made["cc"]["kind"] == kind
+    # Marks at the last hop are off where the receiver controls.
+    assert made["switch"]["detector"].get("last-hop", True) is ("rccc" not in kind)
 
 
 def test_thresholds_of_august_2024_were_a_quarter(tmp_path: Path) -> None:

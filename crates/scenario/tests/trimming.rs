@@ -86,6 +86,36 @@ fn marks_of_slow_links_begin_in_proportion_to_their_rate() {
 }
 
 #[test]
+fn ports_to_hosts_mark_nothing_where_the_last_hop_is_off() {
+    // Of each of the two leaves two ports lead to spines and two to hosts; each spine has two to leaves.
+    let marking = |overrides: &[&str]| {
+        let spec = valid(ROWS, overrides).build();
+        let hosts = spec.network.hosts().len() as u32;
+        let of = |to_hosts: bool| {
+            let ports = (0..)
+                .zip(&spec.switch.detectors)
+                .flat_map(|(node, detectors)| spec.network.ports(node).iter().zip(detectors));
+            ports
+                .filter(|(port, detector)| (port.peer < hosts) == to_hosts && **detector != Detector::None)
+                .count()
+        };
+        (of(true), of(false))
+    };
+    assert_eq!(marking(&[]), (4, 8));
+    for kind in ["red", "np-ecn", "tcd"] {
+        let kind = format!("switch.detector.kind={kind}");
+        assert_eq!(marking(&["switch.detector.last-hop=false", &kind]), (0, 8), "{kind}");
+    }
+    // Of one switch all ports lead to hosts. FECN looks at arrivals at all inputs, and does not know the key.
+    let star =
+        ["topology={kind=\"star\",hosts=4,rate=\"400Gbps\",delay=\"1us\"}", "switch.detector.last-hop=false"];
+    says(&valid(ROWS, &star).caveats().said(), &["all ports of switches lead to hosts", "nothing is marked"]);
+    let fecn = ["switch.detector.kind=fecn", "switch.detector.last-hop=false"];
+    says(&valid(ROWS, &fecn).caveats().said(), &["switch.detector.kind = \"fecn\"", ", last-hop}"]);
+    assert_eq!(marking(&fecn), (4, 8));
+}
+
+#[test]
 fn what_does_not_go_with_trimming_is_refused() {
     let refused: [(&[&str], &[&str]); 9] = [
         (

@@ -78,9 +78,9 @@ pub struct PortFacts {
     pub credits: Option<Span>,
 }
 
-/// The keys of the ramp, which several detectors share.
+/// The keys of the ramp, which several detectors share, and where they look.
 #[cfg(feature = "config")]
-pub const RAMP: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed"];
+pub const RAMP: &[&str] = &["kmin", "kmax", "pmax", "by-rate", "guaranteed", "last-hop"];
 
 /// The ramp at egress ports of one rate.
 #[cfg(feature = "config")]
@@ -118,6 +118,9 @@ pub(super) mod defaults {
     }
     pub(in crate::detector) fn guaranteed() -> Quantity<Bytes> {
         Quantity(Red::standard().guaranteed())
+    }
+    pub(in crate::detector) const fn last_hop() -> bool {
+        true
     }
 }
 
@@ -284,6 +287,11 @@ macro_rules! family {
             #[serde(default = "family::defaults::guaranteed")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub guaranteed: Quantity<Bytes>,
+            /// Whether ports to hosts have a detector, too. All profiles: true (DCQCN paper). Ultra Ethernet turns it off where
+            /// receivers give credits (`cc.kind = "rccc"`, `"nscc+rccc"`), as their links are for the receivers to share out (UE 1.0;
+            /// `main_uec.cpp:708` of the Consortium's simulator).
+            #[serde(default = "family::defaults::last_hop")]
+            pub last_hop: bool,
             $($(
                 #[doc = concat!("kind = ", $word, ": what it alone reads.")]
                 #[serde(default, rename = $word)]

@@ -1,5 +1,6 @@
 //! The detectors of the egress ports.
 use backwater_codes::{Code, Remark};
+use backwater_control::ConfigError;
 use backwater_control::detector::{Detector, PortFacts, RAMP, Tcd};
 use backwater_topology::{Network, Port};
 use backwater_units::{Bytes, Span};
@@ -90,15 +91,17 @@ pub(super) fn detectors(
     }
     without_flow_control(context);
     let full = overflow::proportion(settings, network);
-    let in_proportion =
-        |made: Detector, port: &Port| full.map_or(made, |full| made.in_proportion(port.rate, full));
+    let judged = |port: &Port| -> Result<Detector, ConfigError> {
+        if detector.kind.has_ramp() && !detector.last_hop && !network.is_switch(port.peer) {
+            return Ok(Detector::None);
+        }
+        let made = detector.resolve(&facts(settings, port, lanes))?;
+        Ok(full.map_or(made, |full| made.in_proportion(port.rate, full)))
+    };
     let mut detectors = Vec::with_capacity(network.nodes().len());
     for node in 0..network.nodes().len() as u32 {
         let ports = if network.is_switch(node) { network.ports(node) } else { &[] };
-        let made: Result<Vec<_>, _> = ports
-            .iter()
-            .map(|port| detector.resolve(&facts(settings, port, lanes)).map(|made| in_proportion(made, port)))
-            .collect();
+        let made: Result<Vec<_>, _> = ports.iter().map(judged).collect();
         match made {
             Ok(made) => detectors.push(made),
             Err(error) => {
@@ -109,6 +112,12 @@ pub(super) fn detectors(
                 return None;
             }
         }
+    }
+    let marks = detectors.iter().flatten().any(|made| *made != Detector::None);
+    if detector.kind.has_ramp() && !detector.last_hop && !marks {
+        let message =
+            "switch.detector.last-hop = false: all ports of switches lead to hosts, so nothing is marked";
+        context.caveat(Code::NoEffect, "switch.detector.last-hop", message);
     }
     Some(detectors)
 }

@@ -505,6 +505,9 @@ class _Reader:
         marks = {"kmin": f"{low * network.mtu // quarter}B", "kmax": f"{high * network.mtu // quarter}B", "pmax": 1.0}
         for name, value in {**marks, "kind": "red"}.items():
             self.take("-ecn", f"switch.detector.{name}", value, why)
+        if self.by_credits:
+            # Where receivers give credits their own links do not mark (`main_uec.cpp:708`).
+            self.take("-ecn", "switch.detector.last-hop", value=False)
         if line is not None and line.fate is Fate.TAKEN:
             line.key = f"switch.detector.kmin = {marks['kmin']}, kmax = {marks['kmax']}"
 

@@ -316,3 +316,58 @@ def test_the_folder_of_a_run_has_the_name_of_its_scheme_and_equal_settings_share
     Path(one).write_text(SCENARIO + SCHEMES)
     assert main(["compare", one, "--seeds", "1"]) in (Exit.OK, Exit.CAVEATS)
     assert sorted(run.name for run in folder.iterdir()) == names
+
+
+#: A queue of ten packets, to which two hosts send a window of eleven each at once: what does not fit is cut or lost.
+SMALL_QUEUE = """profile = "uec-400g"
+[switch.trimming]
+queue = "41500B"
+[switch.detector]
+kmin = "8300B"
+kmax = "33200B"
+[uec]
+window = "45650B"
+[topology]
+kind = "star"
+hosts = 3
+rate = "400Gbps"
+delay = "100ns"
+[[traffic]]
+name = "incast"
+kind = "incast"
+to = "h0"
+size = "1MB"
+[[scheme]]
+name = "trims"
+set = ["switch.overflow=trim"]
+[[scheme]]
+name = "drops"
+set = ["switch.overflow=drop", "switch.port-buffer=41500B"]
+"""
+
+
+def test_flows_of_ultra_ethernet_tell_what_was_trimmed_dropped_and_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(SMALL_QUEUE)
+    # A key of trimming does nothing where switches drop.
+    assert main(["compare", "small.toml", "--seeds", "1", "--out", "o"]) == Exit.CAVEATS
+    of_entry = {row["scheme"]: row for row in pl.read_parquet("o/traffic.parquet").to_dicts()}
+    network = {row["scheme"]: row for row in pl.read_parquet("o/network.parquet").to_dicts()}
+    # Each packet that was cut makes its source send one again, by its NACK; each that was lost, by a timer.
+    assert network["trims"]["trims"] == of_entry["trims"]["resent_packets"] == of_entry["trims"]["nacks"] > 0
+    assert network["trims"]["switch_drops"] == of_entry["trims"]["timeouts"] == 0
+    assert network["drops"]["trims"] is None
+    assert network["drops"]["switch_drops"] == of_entry["drops"]["resent_packets"] == of_entry["drops"]["timeouts"] > 0
+    # The longest queue has at most what a port takes, and the packet in transmission counts.
+    assert all(row["peak_queue_bytes"] <= 41_500 for row in network.values())
+    assert all(0.5 <= row["fairness"] <= 1 for row in of_entry.values())
+
+
+def test_schemes_are_compared_where_links_fail(one: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether all have the same traffic is found before any link fails."""
+    lost = ["--set", 'fault=[{kind="loss", link=["h0", "s"], frames=0.001, at="1us"}]']
+    again = ["--set", "transport.reliability=go-back-n", "--set", "ack.every=1"]
+    assert main(["compare", one, *lost, *again, "--seeds", "1", "--json"]) == Exit.OK
+    assert rows(capsys)["all sizes", "none"]["flows"] == 204

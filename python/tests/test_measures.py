@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
+import pytest
 from backwater import Results
 from backwater.results import measures
+from backwater.results.catalogue import named
 from backwater.results.measures import Interval
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,37 @@ def test_the_99th_percentile_is_the_smallest_slowdown_that_99_percent_do_not_exc
         (row,) = measures.by_traffic(Results(tcd_run.folder)).to_dicts()
         # Of fewer than 100 it would be the largest, which has a column of its own.
         assert (row["p99_slowdown"], row["max_slowdown"], row["slowdowns"]) == (expected, count, count)
+
+
+def _of_two(tcd_run: Results, second: dict[str, pl.Expr], count: int = 2) -> float | None:
+    """The fairness of flows of 1 MB that begin at once and take 1 ms, the second one otherwise."""
+    alike = {
+        "size_bytes": pl.lit(1_000_000),
+        "received_bytes": pl.lit(1_000_000),
+        "start_ps": pl.lit(0),
+        "finish_ps": pl.lit(1000 * US),
+    }
+    one = tcd_run.flows.collect().tail(1)
+    whole = [one.with_columns(**(alike | (second if number else {}))) for number in range(count)]
+    pl.concat(flow.cast(one.schema) for flow in whole).write_parquet(tcd_run.folder / "flows.parquet")
+    (row,) = measures.of_traffic(Results(tcd_run.folder), named("fairness")).to_dicts()
+    return None if row["fairness"] is None else float(row["fairness"])
+
+
+def test_fairness_is_jains_index_of_what_equal_flows_get_per_time(tcd_run: Results) -> None:
+    # Of n rates (Σx)² / (n Σx²); of 1 and 1/2 that is 2.25 / 2.5.
+    assert _of_two(tcd_run, {}) == 1
+    assert _of_two(tcd_run, {"finish_ps": pl.lit(2000 * US)}) == pytest.approx(0.9)
+    # A flow that gets nothing leaves half, of four flows all but a quarter.
+    starved = {"received_bytes": pl.lit(0), "finish_ps": pl.lit(None)}
+    assert _of_two(tcd_run, starved) == pytest.approx(0.5)
+    assert _of_two(tcd_run, starved, 4) == pytest.approx(0.25)
+
+
+def test_flows_of_other_sizes_or_starts_or_a_lone_one_are_not_asked_for_fairness(tcd_run: Results) -> None:
+    assert _of_two(tcd_run, {"size_bytes": pl.lit(2_000_000)}) is None
+    assert _of_two(tcd_run, {"start_ps": pl.lit(US)}) is None
+    assert _of_two(tcd_run, {}, 1) is None
 
 
 def test_the_priority_shown_is_the_one_that_carried_most_bytes(tcd_run: Results) -> None:

@@ -23,13 +23,13 @@ Values = dict[str, float | None]
 
 #: Of each traffic entry.
 OF_TRAFFIC = named(
-    "application_ps finished goodput_bps median_fct_ps p99_fct_ps p99_slowdown ce_percent ue_percent becns"
+    "application_ps finished goodput_bps median_fct_ps p99_fct_ps p99_slowdown fairness ce_percent ue_percent becns"
 )
 #: What takes the place of a percentile of too few flows (:mod:`backwater.common.percentiles`), and of how many it is.
 EXTREMES = named("max_fct_ps max_slowdown timed")
 #: What only flows with ends have.
 _OF_ENDS = ("finished", "median_fct_ps", "p99_fct_ps", "p99_slowdown", "max_fct_ps", "max_slowdown")
-#: Of each traffic entry whose queue pairs send again what is lost.
+#: Of each traffic entry whose queue pairs, or flows of Ultra Ethernet, send again what is lost.
 OF_LOSSES = named("unfinished failed resent_packets duplicate_packets dropped_packets nacks timeouts")
 #: Of PUT streams and the receive queues of hosts.
 OF_PUTS = named(
@@ -124,9 +124,10 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     held_by = _held_by(runs)
     losses = [one for one in OF_LOSSES if any(one.name in of for seeds in entries.values() for of in seeds[0].values())]
     shown = [*named("ce_marks becns"), *(pauses(lane, held_by) for lane in lanes), CATALOGUE["paused_ps"]]
-    if any(measures.isolation(run.meta["scenario"]) != "none" for seeds in runs.values() for run in seeds):
-        # What it costs to keep flows apart.
-        shown += named("holds_sent peak_queue_bytes")
+    isolate = any(measures.isolation(run.meta["scenario"]) != "none" for seeds in runs.values() for run in seeds)
+    # What it costs to keep flows apart; and what memory decides where it may run out.
+    shown += named("holds_sent") if isolate else ()
+    shown += named("peak_queue_bytes") if isolate or losses else ()
     shown += named(" ".join(("victims", *_SHARES, *_HELD)))
     shown += [*named("sent_bytes useful_percent"), *(named("switch_drops trims") if losses else ()), *apart]
     return Outcomes(

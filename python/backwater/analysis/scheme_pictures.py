@@ -184,6 +184,8 @@ def _of_losses(found: Outcomes) -> list[_Panel]:
         return []
     dropped: ByScheme = {scheme: values.get("switch_drops") for scheme, values in found.network.items()}
     panels: list[_Panel] = [("dropped by switches", [dropped], "packets", 1)]
+    trimmed: ByScheme = {scheme: values.get("trims") for scheme, values in found.network.items()}
+    panels += [("trimmed by switches", [trimmed], "packets", 1)] if any(trimmed.values()) else []
     panels += [(f"{name}: sent again", [of(name, "resent_packets")], "packets", 1) for name in found.traffic]
     return panels + [(f"{name}: unfinished", [of(name, "unfinished")], "flows", 1) for name in found.traffic]
 

@@ -122,6 +122,7 @@ def _of_traffic(found: Outcomes) -> dict[str, str]:
         "goodput_bps": _goodput(found),
         "median_fct_ps": fct,
         "p99_fct_ps": fct,
+        "fairness": CATALOGUE["fairness"].footnote,
         "ce_percent": marks,
         "ue_percent": marks,
     }

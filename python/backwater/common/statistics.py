@@ -98,7 +98,7 @@ def possible(name: str) -> tuple[float, float]:
         return 1.0, math.inf
     if name.endswith("percent"):
         return 0.0, 100.0
-    if name == "jain" or "precision" in name or "recall" in name:
+    if name in ("jain", "fairness") or "precision" in name or "recall" in name:
         return 0.0, 1.0
     return 0.0, math.inf
 

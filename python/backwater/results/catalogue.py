@@ -67,6 +67,7 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "slowdown": quantities.three_digits,
     "_load": quantities.three_digits,
     "jain": quantities.three_digits,
+    "fairness": quantities.three_digits,
 }
 
 _LESS: Literal["minimize"] = "minimize"
@@ -85,6 +86,10 @@ _RESENT = f"Packets that sources sent again; {_NO_REPEATS}"
 _TWICE = f"Packets that came to a queue pair which had them; {_NO_REPEATS}"
 _DROPPED = f"Packets that receivers did not take, no room or out of order; {_NO_REPEATS}"
 _NACKS = f"NACKs that came to queue pairs; {_NO_REPEATS}"
+_FAIRNESS = (
+    "Jain's index of the payload of each flow over its time: 1 if all are as fast; null unless all have one size and "
+    "start at once."
+)
 _LOST = "Packets that switches, links and faults dropped; null where nothing is sent again."
 _TRIMS = "Packets that switches cut to their headers; null where they do not trim."
 _TIMEOUTS = f"How often queue pairs waited too long for an ACK; {_NO_REPEATS}"
@@ -142,6 +147,13 @@ _OF_ENTRIES = (
     Measure("p99_slowdown", _P99_SLOWDOWN, _LESS, lambda of: of.p99_slowdown),
     Measure("max_slowdown", "The greatest slowdown.", _LESS, lambda of: of.slowdown.max(), "greatest slowdown"),
     Measure("application_ps", _APPLICATION, _LESS),
+    Measure(
+        "fairness",
+        _FAIRNESS,
+        _MORE,
+        lambda of: of.fairness,
+        footnote="fairness: Jain's index of what flows of one size that start at once get per time; 1 if the same",
+    ),
     Measure("median_fct_ps", "", None, lambda of: of.rank("fct_ps", 50)),
     Measure("slowdowns", "", None, lambda of: of.slowdown.len()),
     Measure("timed", "", None, lambda of: of.timed, "flows"),

@@ -33,6 +33,14 @@ class Flows:
         # A channel between ranks has no start of its own.
         start = pl.when(name.is_in(programs)).then(0).otherwise(pl.col("start_ps").min())
         span = pl.col("finish_ps").fill_null(end_ps).max() - start
+        times = pl.col("finish_ps").fill_null(end_ps) - pl.col("start_ps")
+        rates = pl.col("received_bytes") / times
+        alike = (pl.col("size_bytes").n_unique() == 1) & (pl.col("start_ps").n_unique() == 1) & (pl.len() > 1)
+        some = (times.min() > 0) & (pl.col("received_bytes").sum() > 0)
+        #: Jain et al., DEC-TR-301, 1984: the square of the sum over the number times the sum of the squares.
+        self.fairness: pl.Expr = pl.when(self._sized, alike, some).then(
+            rates.sum().pow(2) / (pl.len() * rates.pow(2).sum())
+        )
         self.goodput: pl.Expr = pl.when(span > 0).then(pl.col("received_bytes").sum() * 8e12 / span)
 
     def mean(self, column: str) -> pl.Expr:

@@ -81,14 +81,14 @@ def has_puts(scenario: Mapping[str, Any]) -> bool:
 
 
 def repeats(scenario: Mapping[str, Any]) -> bool:
-    """Whether queue pairs of a resolved scenario send again what is lost."""
+    """Whether queue pairs of a resolved scenario send again what is lost; flows of Ultra Ethernet always do."""
     shared = scenario.get("transport", {}).get("reliability", "none")
-    pairs = (entry for entry in senders.of(scenario) if entry.get("transport") != "put")
-    return any((entry.get("reliability") or shared) != "none" for entry in pairs)
+    others = [entry for entry in senders.of(scenario) if entry.get("transport") != "put"]
+    return any(entry.get("transport") == "uec" or (entry.get("reliability") or shared) != "none" for entry in others)
 
 
 def sends_again(scenario: Mapping[str, Any]) -> bool:
-    """Whether PUTs or queue pairs of a resolved scenario do so."""
+    """Whether PUTs, queue pairs or flows of Ultra Ethernet of a resolved scenario do so."""
     return has_puts(scenario) or repeats(scenario)
 
 

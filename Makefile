@@ -12,6 +12,9 @@ STAMPS := $(VENV)/stamps
 # One interpreter for maturin, clippy and the tests, so that cargo never rebuilds because it changed. Rust tests run the oracles with it.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
+# Those whose claims are judged; the rows of uec are judged by who runs them.
+PAPERS := tcd ici ec pft bfc pcn floodgate pyrrha
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -path 'crates/*/tables/*') Cargo.toml Cargo.lock rust-toolchain.toml
 
 FUZZ_SECONDS ?= 20
@@ -33,20 +36,17 @@ demo: build ## one congestion point under ECN and under TCD: a table, a picture,
 	$(BIN)/backwater demo
 
 reproduce-quick: build ## a quick look at every figure of the papers: does everything run, has every claim a verdict
-	$(BIN)/backwater reproduce tcd --quick
-	$(BIN)/backwater reproduce ici --quick
-	$(BIN)/backwater reproduce ec --quick
-	$(BIN)/backwater reproduce pft --quick
+	for paper in $(PAPERS); do $(BIN)/backwater reproduce $$paper --quick || exit; done
 	$(BIN)/backwater sensitivity tcd --claim TCD-F18a --search --quick
 
 # The table of every claim is the end of a paper's page. The few pictures there are those of the report in fewer colours.
 report: build ## judge the papers at their own size, from a committed tree, vary what they leave open: results/reproduce, papers/*/README.md
 	@git diff --quiet HEAD -- || { echo 'a report is made from a committed tree: commit or stash what git status shows' >&2; exit 1; }
-	for paper in tcd ici ec pft; do \
+	for paper in $(PAPERS); do \
 	  made=results/reproduce/$$paper; \
 	  $(BIN)/backwater reproduce $$paper && $(BIN)/backwater sensitivity $$paper && $(BIN)/backwater report $$made || exit; \
 	done
-	for paper in tcd ici ec pft; do \
+	for paper in $(PAPERS); do \
 	  made=results/reproduce/$$paper; page=papers/$$paper/README.md; \
 	  { sed '/^## Every claim$$/,$$d' $$page; cat $$made/verdicts.md; } > $$made/README.md && mv $$made/README.md $$page || exit; \
 	done

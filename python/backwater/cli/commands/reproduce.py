@@ -52,7 +52,8 @@ def reproduce(
     Parameters
     ----------
     system
-        Which paper: tcd, ici, ec or pft; or uec, the published rows of the Ultra Ethernet Consortium's simulator.
+        Which paper: tcd, ici, ec, pft, bfc, pcn, floodgate or pyrrha; or uec, the published rows of the Ultra
+        Ethernet Consortium's simulator.
     figure
         Only this figure, such as fig03. May be given more than once.
     seeds

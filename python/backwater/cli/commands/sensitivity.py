@@ -53,7 +53,7 @@ def sensitivity(
     Parameters
     ----------
     system
-        Which paper: tcd, ici, ec or pft.
+        Which paper: tcd, ici, ec, pft, bfc, pcn, floodgate or pyrrha.
     parameter
         Only this parameter, such as Q3. May be given more than once; what an earlier call found of others is kept.
     claim

@@ -4,11 +4,10 @@ Each picture is the one that `backwater compare` draws of the scene.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
 from backwater import Results
 from backwater.analysis import scheme_measures, scheme_pictures
 from backwater.analysis.scheme_measures import Outcomes
@@ -32,20 +31,17 @@ class Scene:
     words: str
     #: The traffic entries that send.
     entries: tuple[str, ...]
-    #: Those of them that make trees, which end while the others go on.
-    trees: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
     #: Whether only flow control can hold back what comes.
     needs_flow_control: bool = False
 
 
 SCENES = {
-    "one-tree": Scene("one congestion tree", ("victims", "others", "tree"), ("tree",)),
-    "two-trees": Scene("two trees that overlap", ("victims", "others", "tree", "tree-2"), ("tree", "tree-2")),
+    "one-tree": Scene("one congestion tree", ("victims", "others", "tree")),
+    "two-trees": Scene("two trees that overlap", ("victims", "others", "tree", "tree-2")),
     "slow-host": Scene(
         "a slow host",
         ("victims", "others", "to-slow"),
-        ("to-slow",),
         ("host.drain=50Gbps", "host.of=h0", "host.queue=256KiB"),
         needs_flow_control=True,
     ),
@@ -55,8 +51,6 @@ SCENES = {
 #: What schemes say that hold nothing back by priorities.
 NO_FLOW_CONTROL = "switch.flow-control=none"
 DONE = CATALOGUE["application_ps"]
-#: After the trees.
-RECOVERY = Measure("recovery_ps")
 #: Of the network of each scheme.
 SHOWN = (
     "paused_ps",
@@ -67,6 +61,7 @@ SHOWN = (
     "held_recall_percent",
     "wrongly_held",
     "wrongly_held_ps",
+    "recovery_ps",
 )
 
 
@@ -84,32 +79,17 @@ def runs_of(scene: str, folder: Path, seeds: Sequence[int]) -> dict[str, list[Re
     return comparison.complete(planned, kept)
 
 
-def recovery(run: Results, trees: Sequence[str]) -> float:
-    """How long after the end of the trees the last message came that others had begun to send before it; or 0."""
-    times = pl.col("start_ps", "finish_ps").cast(pl.Int64)
-    flows = run.flows.select(times, tree=pl.col("traffic").cast(pl.String).is_in(list(trees))).collect()
-    end = flows.filter("tree")["finish_ps"].max()
-    last = flows.filter(~pl.col("tree"), pl.col("start_ps") < end)["finish_ps"].max()
-    return float(max(0, last - end))
-
-
-def table(scene: str, found: Outcomes, runs: Mapping[str, Sequence[Results]]) -> str:
+def table(scene: str, found: Outcomes) -> str:
     """A row per scheme: slowdowns of each traffic entry, and what the network did, as Markdown."""
     network = [CATALOGUE[name] for name in SHOWN if any(name in of for of in found.network.values())]
     headings = ["scheme", *(f"{name}: {_slowdown(of)}" for name, of in found.traffic.items())]
     ends = [name for name, of in found.traffic.items() if all("application_ps" in values for values in of.values())]
     headings += [*(f"{name}: done after" for name in ends), *(one.title for one in network)]
-    trees = SCENES[scene].trees
-    headings += ["recovery"] if trees else []
     lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
     for scheme, values in found.network.items():
         cells = [_slow(of[scheme]) for of in found.traffic.values()]
         cells += [_cell(DONE, found.traffic[name][scheme][DONE.name]) for name in ends]
         cells += [_cell(one, values.get(one.name)) for one in network]
-        if trees:
-            cells.append(
-                _cell(RECOVERY, statistics.estimate([recovery(run, trees) for run in runs[scheme]], RECOVERY.name))
-            )
         lines.append(f"| `{scheme}` | {' | '.join(cells)} |")
     return f"**{SCENES[scene].words.capitalize()}**\n\n" + "\n".join(lines) + "\n"
 
@@ -141,7 +121,7 @@ def main() -> None:
     for scene in options.scenes:
         runs = runs_of(scene, options.runs, range(1, options.seeds + 1))
         found = scheme_measures.outcomes(runs)
-        print(table(scene, found, runs))
+        print(table(scene, found))
         title = f"{SCENES[scene].words}: {statistics.caption(options.seeds)}"
         print(f"written: {scheme_pictures.draw(found, options.out / f'family-{scene}.png', title=title)}")
 

@@ -13,6 +13,7 @@ from backwater import Results
 from backwater.analysis import scheme_measures, scheme_pictures, scheme_tables
 from backwater.cli import main
 from backwater.errors import Exit, UsageError
+from backwater.results import measures
 
 US = 1_000_000
 GBPS = 1_000_000_000
@@ -145,6 +146,25 @@ def test_means_over_seeds_have_intervals_in_tables_and_are_drawn(tmp_path: Path)
     assert "max of n: too few values in each run for a percentile (p99 needs 100)" in str(traffic.caption)
     picture = scheme_pictures.draw(found, tmp_path / "x.png", title="x")
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_recovery_is_what_the_last_message_of_others_took_after_the_last_incast(tmp_path: Path) -> None:
+    tree: dict[str, Any] = {"traffic": "tree", "traffic_index": 1}
+    # The incast ends at 50 µs. Of the others one began before and came at 62; one that began after it does not count.
+    others = [flow(40), flow(12, start_ps=50 * US - 1, finish_ps=62 * US), flow(9, start_ps=50 * US, finish_ps=90 * US)]
+    entries = [{"name": "web", "kind": "poisson"}, {"name": "tree", "kind": "incast"}]
+
+    def found(name: str, flows: list[dict[str, Any]]) -> int | None:
+        tables = {"flows": pl.DataFrame([FLOW | one for one in flows]), "ports": pl.DataFrame([PORT])}
+        return measures.recovery(Results(made_results.write(tmp_path / name, tables, {"traffic": entries}, 100 * US)))
+
+    assert found("late", [*others, flow(50, **tree), flow(30, **tree)]) == 12 * US
+    assert found("before", [others[0], others[2], flow(50, **tree)]) == 0
+    assert found("alone", [flow(50, **tree)]) is None
+    assert found("unfinished", [*others, flow(None, **tree)]) is None
+    assert found("other unfinished", [flow(None), flow(50, **tree)]) is None
+    entries = entries[:1]
+    assert found("no incast", others) is None
 
 
 SCENARIO = """profile = "authors"

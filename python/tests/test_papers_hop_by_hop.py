@@ -175,7 +175,7 @@ def test_rates_are_calm_from_the_first_sample_within_the_link_after_the_first_cn
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     module: Any = paper_figure.discover("pcn", ["burst"])[0].module()
-    # Before the first CNP, at 2 us, nobody sends; then two flows have all of the link each, and half of it from 5 us on.
+    # Before the first CNP, at 2 us, nobody sends; then two flows have all of the link each, and half from 5 us on.
     rates = pl.DataFrame({"time_us": [1.0, 2.0, 4.0, 5.0], "rate": [0.0, 80e9, 80e9, 39e9]})
     monkeypatch.setattr(module, "told", lambda _run: 2.0)
     monkeypatch.setattr(module, "sums", lambda _run: rates)

@@ -128,6 +128,7 @@ def outcomes(runs: Runs, window: Window | None = None) -> Outcomes:
     # What it costs to keep flows apart; and what memory decides where it may run out.
     shown += named("holds_sent") if isolate else ()
     shown += named("peak_queue_bytes") if isolate or losses else ()
+    shown += named("recovery_ps") if isolate else ()
     shown += named(" ".join(("victims", *_SHARES, *_HELD)))
     shown += [*named("sent_bytes useful_percent"), *(named("switch_drops trims") if losses else ()), *apart]
     return Outcomes(
@@ -227,6 +228,7 @@ def _totals(run: Results, window: Window | None) -> Values:
         "paused_ps": ports["paused_ps"] if measures.holds(run.meta["scenario"]) else None,
         "holds_sent": ports["pauses_sent"],
         "peak_queue_bytes": ports["peak_queue_bytes"],
+        "recovery_ps": measures.recovery(run),
         "victims": None,
     } | _blamed(run)
     if measures.repeats(run.meta["scenario"]):

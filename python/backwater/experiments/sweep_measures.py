@@ -63,6 +63,7 @@ def of(results: Results) -> list[dict[str, Any]]:
     if measures.sends_again(scenario):
         run["switch_drops"] = measures.drops(results)
     run["trims"] = measures.trims(results)
+    run["recovery_ps"] = measures.recovery(results)
     again, pairs = measures.sends_again(scenario), measures.repeats(scenario)
     unknown = (*(() if again else OF_REPEATS), *(() if pairs else OF_PAIRS))
     known = [one for name, one in MEASURES.items() if name not in unknown]

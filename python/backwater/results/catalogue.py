@@ -167,6 +167,10 @@ _OF_ENTRIES = (
     Measure("timeouts", _TIMEOUTS, _LESS, lambda of: of.sum("timeouts")),
     Measure("failed", _FAILED, _LESS, lambda of: of.sum("failed")),
 )
+_RECOVERY = (
+    "recovery: from the end of the last incast until the last message came that others had begun before; 0 if all were "
+    "there; null without an incast beside others"
+)
 _OF_RUNS = (
     Measure("pauses", _PAUSES, _LESS),
     Measure("paused_ps", _PAUSED, _LESS, heading="OFF"),
@@ -175,6 +179,7 @@ _OF_RUNS = (
     Measure("useful_percent", _USEFUL, _MORE, heading="of it useful"),
     Measure("switch_drops", _LOST, _LESS, heading="dropped by switches"),
     Measure("trims", _TRIMS, _LESS, heading="trimmed by switches"),
+    Measure("recovery_ps", f"{_RECOVERY[:1].upper()}{_RECOVERY[1:]}.", _LESS, footnote=_RECOVERY),
     Measure("sim_time_ps", "When the run ended."),
     Measure("ce_marks", heading="CE marks"),
     Measure("victims", heading="victims"),

@@ -300,6 +300,24 @@ def on_the_wire(results: Results) -> dict[str, float | None]:
     return {"sent_bytes": float(sent), "useful_percent": 100 * taken / sent if sent else None}
 
 
+def recovery(results: Results) -> int | None:
+    """From the end of the last incast to the last finish of other flows that had begun by then, in picoseconds, or 0.
+
+    None without an incast beside others, and if a flow that is asked for did not come to its end.
+    """
+    names = of_kind(results.meta["scenario"], "incast")
+    if not names:
+        return None
+    times = pl.col("start_ps", "finish_ps").cast(pl.Int64)
+    flows = results.flows.select(times, incast=pl.col("traffic").cast(pl.String).is_in(names)).collect()
+    incasts, others = flows.filter("incast"), flows.filter(~pl.col("incast"))
+    if incasts.is_empty() or others.is_empty() or incasts["finish_ps"].null_count():
+        return None
+    end = int(incasts["finish_ps"].max())  # type: ignore[arg-type]
+    begun = others.filter(pl.col("start_ps") < end)["finish_ps"]
+    return None if begun.null_count() else max(0, int(begun.max() or 0) - end)  # type: ignore[arg-type]
+
+
 def by_port(results: Results, ports: Sequence[str], priority: int) -> pl.DataFrame:
     """One row per named egress port at one priority, in the order of `ports`; `name` is the name that was asked for."""
     labels = {results.port(name): name for name in ports}

@@ -53,7 +53,7 @@ def test_the_readme_shows_scenarios_and_commands() -> None:
     assert len(SCENARIOS) == 5
     assert len(COMMANDS) > 5
     assert len(SESSIONS) == 2
-    assert PAPERS == ["ec", "ici", "pft", "tcd"]
+    assert PAPERS == ["bfc", "ec", "floodgate", "ici", "pcn", "pft", "pyrrha", "tcd"]
 
 
 def test_the_readme_is_read_in_two_minutes() -> None:

@@ -4,6 +4,7 @@
 //! (decrease check), PFC with a dynamic threshold (α = 1/8, 32 MiB), RED 400/1600 KB, 1000 B payload, an ACK per
 //! packet, every flow to its end.
 mod ranks;
+mod uec;
 
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Band, Bands, CreditReturn, Form, Threshold, Unit, headroom_hpcc};
@@ -23,6 +24,7 @@ use backwater_traffic::{Cdf, Flow, Group, Pacing, connect};
 use backwater_units::{Bytes, Rate, Span, Time};
 
 pub use ranks::with_ranks;
+pub use uec::with_uec;
 
 const RATE: Rate = Rate::from_gbps(100);
 const DELAY: Span = Span::from_us(1);

@@ -1,18 +1,18 @@
 //! Packet-hops per CPU-second of the benchmark workloads: `throughput ratios [--runs N]` runs some in turns and relates each to `k8`;
-//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
+//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--uec on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use backwater_benches::{
     Links, Repeats, Workload, scenario, scenario_on, thresholds, under_credits, with_holds, with_isolation,
-    with_losses, with_puts, with_ranks, with_throttles,
+    with_losses, with_puts, with_ranks, with_throttles, with_uec,
 };
 use backwater_fabric::record::FlowRecord;
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
+const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--uec on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -26,6 +26,7 @@ struct Options {
     isolation: bool,
     holds: bool,
     puts: bool,
+    uec: bool,
     ranks: bool,
     losses: Option<Repeats>,
     marks: bool,
@@ -45,6 +46,7 @@ fn options() -> Option<Options> {
         isolation: false,
         holds: false,
         puts: false,
+        uec: false,
         ranks: false,
         losses: None,
         marks: true,
@@ -62,6 +64,7 @@ fn options() -> Option<Options> {
             "--isolation" => options.isolation = value == "on",
             "--holds" => options.holds = value == "on",
             "--puts" => options.puts = value == "on",
+            "--uec" => options.uec = value == "on",
             "--ranks" => options.ranks = value == "on",
             "--losses" => {
                 options.losses = Some(match value.as_str() {
@@ -132,6 +135,9 @@ fn main() -> ExitCode {
         if options.puts {
             spec = with_puts(spec);
         }
+        if options.uec {
+            spec = with_uec(spec);
+        }
         if options.ranks {
             spec = with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1);
         }
@@ -152,7 +158,7 @@ fn main() -> ExitCode {
         match simulation.run(&Control::default(), &mut |_| Ok(())) {
             Ok(totals) => {
                 report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
-                if options.losses.is_some() {
+                if options.losses.is_some() || options.uec {
                     report_losses(&simulation);
                 }
                 let (start, made) = (ProcessTime::now(), simulation.flows().len());
@@ -175,7 +181,7 @@ fn main() -> ExitCode {
 type Case = (&'static str, f64, fn() -> Spec);
 
 /// What is related to the first of them.
-const RELATED: [Case; 8] = [
+const RELATED: [Case; 9] = [
     ("k8", 1.0, || scenario(8, Workload::WebSearch(Span::from_ms(2)), 1)),
     ("k16", 0.75, || scenario(16, Workload::Permutation(Bytes::from_mb(2)), 1)),
     ("8192 hosts", 0.55, || scenario(32, Workload::Permutation(Bytes::from_kb(250)), 1)),
@@ -183,6 +189,7 @@ const RELATED: [Case; 8] = [
     ("PFT", 0.4, || with_throttles(scenario(8, Workload::WebSearch(Span::from_us(500)), 1))),
     ("isolation", 0.25, || with_isolation(scenario(8, Workload::WebSearch(Span::from_us(500)), 1))),
     ("PUTs", 0.6, || with_puts(scenario(8, Workload::WebSearch(Span::from_ms(2)), 1))),
+    ("NSCC", 0.35, || with_uec(scenario(8, Workload::WebSearch(Span::from_ms(2)), 1))),
     ("8192 hosts, 400G", 0.0, || scenario_on(Links::FAST, 32, Workload::Permutation(Bytes::from_mb(1)), 1)),
 ];
 

@@ -1,7 +1,7 @@
 //! The runs whose instructions are counted: the two benchmark workloads, shortened for callgrind.
 use backwater_benches::{
     Repeats, Workload, scenario, under_credits, with_isolation, with_losses, with_puts, with_ranks,
-    with_throttles,
+    with_throttles, with_uec,
 };
 use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
@@ -30,6 +30,8 @@ enum Switches {
     Dropping,
     /// They drop, and queue pairs send again.
     Losing(Repeats),
+    /// They trim, and hosts send by NSCC.
+    Trimming,
 }
 
 const WINDOWS: Kind = Kind::Windows { threads: 1 };
@@ -76,6 +78,9 @@ pub(crate) const K8_GO_BACK_N: Case = Case {
 /// The same with selective repeat, of which 0.4 % is.
 pub(crate) const K8_SELECTIVE: Case = Case { switches: Switches::Losing(Repeats::Selective), ..K8_GO_BACK_N };
 
+/// 128 hosts of Ultra Ethernet under NSCC, switches that trim, batched.
+pub(crate) const K8_UEC: Case = Case { switches: Switches::Trimming, ..K8_BATCHED };
+
 impl Case {
     /// Everything up to the first event; not counted.
     pub(crate) fn build(self) -> Simulation {
@@ -88,6 +93,7 @@ impl Case {
             Switches::Ranks => with_ranks(Spec { throttle: None, ..with_throttles(spec) }, 1),
             Switches::Dropping => with_puts(spec),
             Switches::Losing(repeats) => with_losses(spec, repeats, false),
+            Switches::Trimming => with_uec(spec),
         };
         Simulation::new(spec, self.kind)
     }

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use cases::K8_HEAP;
 use cases::{
     Case, K4_RANKS, K8_BATCHED, K8_CREDITS, K8_GO_BACK_N, K8_IN_ORDER, K8_ISOLATION, K8_PFT, K8_PUTS,
-    K8_SELECTIVE, K16_BATCHED, K16_CREDITS, K16_IN_ORDER,
+    K8_SELECTIVE, K8_UEC, K16_BATCHED, K16_CREDITS, K16_IN_ORDER,
 };
 use serde::Deserialize;
 
@@ -31,6 +31,7 @@ const RUNS: &[&[(&str, Case)]] = &[
     &[("k8_puts", K8_PUTS)],
     &[("k8_go_back_n", K8_GO_BACK_N)],
     &[("k8_selective", K8_SELECTIVE)],
+    &[("k8_uec", K8_UEC)],
     &[("k16_in_order", K16_IN_ORDER), ("k16_batched", K16_BATCHED)],
     &[("k16_credits", K16_CREDITS)],
 ];

@@ -74,7 +74,6 @@ impl<N: Nics> Host<N> {
         let wire_time = self.ports.egress(NIC).wire_time(packet.size);
         let closed = self.ports.closed_for(NIC, packet.class, now);
         sender.source_delay_mut().sent(now, now, wire_time, closed);
-        sender.next_packet(world);
         if leaving.again {
             sender.count_resent();
         } else {
@@ -110,7 +109,10 @@ impl<N: Nics> Host<N> {
             Kind::UecAhead => return self.on_uec_ahead(frame, cx),
             _ => self.on_uec_answer(frame, cx),
         }
-        self.send_next(cx);
+        // Most data changes nothing of what leaves next, and the port is to wake for that already.
+        if !self.uec().is_as_found() {
+            self.send_next(cx);
+        }
     }
 
     /// What a frame will say has come ahead of it: an ACK's to the source of the flow, else to its destination.
@@ -136,13 +138,13 @@ impl<N: Nics> Host<N> {
         let uec = self.transports.uec_mut().expect("a host with flows of UEC");
         let incoming = uec.incoming(slot, frame.flow, world);
         let spec = &world.uecs[usize::from(incoming.kind())];
+        let size = incoming.size();
         let (wants, fresh, answer) = incoming.on_data(frame, spec);
         if fresh {
             let receiver = &mut self.receivers[slot as usize];
             let before = receiver.received();
             let payload = u64::from(frame.size - world.header);
-            let size = world.flows[frame.flow as usize].known_size();
-            let last = size.is_some_and(|size| before + payload >= size.get());
+            let last = before + payload >= size;
             receiver.on_put(last, frame.size, now, world);
             receiver.count_mark(frame.code);
             if last {

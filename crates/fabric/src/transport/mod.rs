@@ -108,9 +108,11 @@ impl Transports {
         now: u64,
         world: &World,
     ) -> Result<Frame, u64> {
-        let put = self.puts.as_mut().map_or(Err(u64::MAX), |puts| puts.peek(open, senders, now, world));
         let uec = self.uec.as_mut().and_then(|uec| uec.peek(open, world));
-        first(put, uec)
+        match &mut self.puts {
+            Some(puts) => first(puts.peek(open, senders, now, world), uec),
+            None => uec.ok_or(u64::MAX),
+        }
     }
 }
 

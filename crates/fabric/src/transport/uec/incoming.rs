@@ -1,5 +1,6 @@
 //! The receiver of a flow of UEC, from the first frame on.
 use backwater_control::uec::{Ack, Data, Grants, Receiver, Taken, whole};
+use backwater_units::Bytes;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::packet::{Kind, Packet};
@@ -18,6 +19,8 @@ pub(crate) struct Incoming {
     src: u32,
     /// Its kind among those of the world.
     kind: u16,
+    /// Bytes of the flow; `u64::MAX`: it is not known how many.
+    size: u64,
     receiver: Receiver,
     grants: Grants,
     /// It stands in the line of those that want credits; of those that may get some ahead.
@@ -45,10 +48,12 @@ impl Incoming {
     /// That of flow `index`.
     pub(crate) fn new(index: u32, kind: u16, spec: &UecSpec, world: &World) -> Self {
         let targets = if spec.credits.is_some() { 2 * 64 * LEAST_WORDS } else { 0 };
+        let flow = &world.flows[index as usize];
         Self {
             flow: index,
-            src: world.flows[index as usize].src,
+            src: flow.src,
             kind,
+            size: flow.known_size().map_or(u64::MAX, Bytes::get),
             receiver: Receiver::default(),
             grants: Grants::default(),
             active: false,
@@ -65,6 +70,12 @@ impl Incoming {
     #[inline]
     pub(crate) const fn kind(&self) -> u16 {
         self.kind
+    }
+
+    /// Bytes of the flow; `u64::MAX`: it is not known how many.
+    #[inline]
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
     }
 
     /// Data that came once more.

@@ -78,6 +78,9 @@ pub(crate) struct Uec {
     /// Frames of control that have gone since data did while both waited.
     turns: u8,
     pacer: Pacer,
+    /// What goes next of these classes, as it was found last; `None`: something has changed since.
+    #[borsh(skip)]
+    found: Option<(u8, Option<Frame>)>,
 }
 
 impl Uec {
@@ -97,6 +100,7 @@ impl Uec {
             line: VecDeque::new(),
             turns: 0,
             pacer: Pacer::new(host, world),
+            found: None,
         }))
     }
 
@@ -121,17 +125,20 @@ impl Uec {
 
     /// The flow of the sender of a slot starts.
     pub(crate) fn begin(&mut self, slot: u32, outgoing: Outgoing) {
+        self.found = None;
         self.outgoing[slot as usize] = Some(Box::new(outgoing));
     }
 
     /// Its sender, from its start until it is done.
     #[inline]
     pub(crate) fn outgoing(&mut self, slot: u32) -> Option<&mut Outgoing> {
+        self.found = None;
         self.outgoing[slot as usize].as_deref_mut()
     }
 
     /// It is done.
     pub(crate) fn forget(&mut self, slot: u32) {
+        self.found = None;
         self.outgoing[slot as usize] = None;
     }
 
@@ -168,11 +175,13 @@ impl Uec {
     /// A frame waits that goes before data.
     #[inline]
     pub(crate) fn push_control(&mut self, frame: &Packet) {
+        self.found = None;
         self.control.push_back(*frame);
     }
 
     #[inline]
     pub(crate) fn pop_control(&mut self) -> Option<Packet> {
+        self.found = None;
         self.control.pop_front()
     }
 
@@ -182,6 +191,7 @@ impl Uec {
         let Some(outgoing) = self.outgoing[slot as usize].as_mut() else { return };
         let spec = &world.uecs[usize::from(outgoing.kind())];
         if !outgoing.waits() && outgoing.may_send(spec) == May::Send {
+            self.found = None;
             outgoing.set_waits(true);
             self.line.push_back((now, slot));
         }
@@ -190,8 +200,12 @@ impl Uec {
     /// The flow whose turn it was is not in line any more. How many were, with it.
     #[inline]
     pub(crate) fn leave_line(&mut self, slot: u32) -> u32 {
+        self.found = None;
         let waiting = self.line.len() as u32;
-        if let Some(at) = self.line.iter().position(|(_, other)| *other == slot) {
+        // Mostly the first one: the others are of classes that are closed.
+        if self.line.front().is_some_and(|(_, other)| *other == slot) {
+            self.line.pop_front();
+        } else if let Some(at) = self.line.iter().position(|(_, other)| *other == slot) {
             self.line.remove(at);
         }
         if let Some(outgoing) = &mut self.outgoing[slot as usize] {
@@ -228,9 +242,30 @@ impl Uec {
         None
     }
 
-    /// What goes next of these classes.
+    /// What goes next of these classes. It is asked for twice for each event, and changes with few of them.
     #[inline]
     pub(crate) fn peek(&mut self, open: u8, world: &World) -> Option<Frame> {
+        match self.found {
+            Some((classes, frame)) if classes == open => frame,
+            _ => self.look(open, world),
+        }
+    }
+
+    /// Whether nothing has changed since it was asked what goes next.
+    #[inline]
+    pub(crate) const fn is_as_found(&self) -> bool {
+        self.found.is_some()
+    }
+
+    #[inline(never)]
+    fn look(&mut self, open: u8, world: &World) -> Option<Frame> {
+        let frame = self.next(open, world);
+        self.found = Some((open, frame));
+        frame
+    }
+
+    #[inline]
+    fn next(&mut self, open: u8, world: &World) -> Option<Frame> {
         let control = self.control.front().filter(|_| open & 1 != 0).map(|frame| frame.size);
         let data = self.first(open, world);
         match (control, data) {
@@ -246,6 +281,7 @@ impl Uec {
     /// A frame that was offered leaves: whose turn it is next.
     #[inline]
     pub(crate) fn turn(&mut self, what: What) {
+        self.found = None;
         match what {
             What::Control { before } => self.turns = self.turns.saturating_add(u8::from(before)),
             What::Data(_) => self.turns = 0,

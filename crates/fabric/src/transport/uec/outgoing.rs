@@ -1,7 +1,7 @@
 //! The sender of a flow of UEC, from its start until all is acknowledged.
 use backwater_control::uec::{
     Acked, Credit, Feedback, Heard, LISTED, Leaving, Nscc, Record, Ring, Room, Sender, Signals, Spread,
-    Wanted, backlog, nscc, patience, whole,
+    SpreadKind, Wanted, backlog, nscc, patience, whole,
 };
 use backwater_engine::{Stream, stream};
 use backwater_units::Bytes;
@@ -215,16 +215,21 @@ impl Outgoing {
         (self.records, self.open, self.lost) = (records, open, lost);
     }
 
-    #[inline]
-    fn entropy(&mut self, spec: &UecSpec) -> u16 {
-        // What may be sent in full packets, as the lists of entropies count it (`uec.cpp:2096`).
+    /// What may be sent in full packets, as lists of entropies count it (`uec.cpp:2096`).
+    fn in_packets(&self, spec: &UecSpec) -> u32 {
         let window = match (&self.nscc, spec.window, spec.credits) {
             (Some(nscc), ..) => nscc.window(),
             (None, Some(window), _) => window.first.cast_signed(),
             (None, None, Some(credits)) => credits.config.most.cast_signed(),
             (None, None, None) => 0,
         };
-        let packets = (window / i64::from(self.payload)) as u32;
+        (window / i64::from(self.payload)) as u32
+    }
+
+    #[inline]
+    fn entropy(&mut self, spec: &UecSpec) -> u16 {
+        // Others do not ask for it, and are spared the division.
+        let packets = if spec.spread.kind == SpreadKind::RepsList { self.in_packets(spec) } else { 0 };
         let random = &mut self.random;
         self.spread.next(&spec.spread, (self.sender.next(), packets), room!(self), || random.next_u32())
     }

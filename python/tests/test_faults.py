@@ -318,6 +318,18 @@ def test_a_fault_that_meets_nothing_has_a_line(tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_link_sends_again_is_told_and_is_no_loss(tmp_path: Path) -> None:
+    again = {"kind": "loss", "packets": 8, "wire_bytes": 33_200, "last_ps": 9 * US}
+    tables = {
+        "faults": pl.DataFrame([_event(2 * US, "replayed", "s", "s->t", **again)]),
+        "flows": pl.DataFrame([{"flow": 0, **_FLOW}]),
+    }
+    scenario = {"fault": [{"kind": "loss", "link": ["s", "t"], "frames": 0.1}]}
+    results = Results(made_results.write(tmp_path / "run", tables, scenario, 3 * MS))
+    assert fault_notes.of(results) == ["fault 0 (loss): from 2.00 µs 8 packets sent again by s->t; no packet lost"]
+    assert fault_costs.of(results)[0].packets == 0
+
+
 def test_of_many_faults_that_meet_nothing_some_are_named(tmp_path: Path) -> None:
     entry = {"kind": "loss", "link": ["s", "t"], "frames": 0.1}
     lines = fault_notes.of(Results(made_results.write(tmp_path / "run", {}, {"fault": [entry] * 25}, MS)))

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use backwater_control::detector::Detector;
-use backwater_control::flow_control::{Form, LossyPool, Trimming};
+use backwater_control::flow_control::{Form, LinkRetry, LossyPool, Trimming};
 use backwater_control::isolation::KeyKind;
 use backwater_engine::Link;
 use backwater_topology::{MAX_HOST_PORTS, Network, Port, Routes};
@@ -240,6 +240,8 @@ pub(crate) struct World {
     pub(crate) taps: Taps,
     /// What goes wrong, if anything does.
     pub(crate) faults: Option<Box<Faults>>,
+    /// How links send again what comes with a wrong bit, where some does.
+    pub(crate) retry: Option<LinkRetry>,
     /// Whether arrivals are looked at before they are taken in: wires are tapped, something goes wrong, or the clock is not exact.
     pub(crate) is_watched: bool,
     /// Sampling period in picoseconds; `u64::MAX` if nothing is sampled.
@@ -308,6 +310,8 @@ impl World {
         let batching = spec.batching && switch.balancing.hashes() && switch.hashes.is_empty();
         // What a queue may hold depends on all of them where they share a pool.
         let shares = matches!(switch.overflow, Overflow::Share { .. });
+        // What links send again is asked of frames one by one.
+        let batching = batching && spec.faults.retry.is_none();
         let batching = batching && switch.roots.is_none() && !shares && spec.clock == Clock::Exact;
         Self {
             hops: window::hops(spec, &flows),
@@ -341,7 +345,7 @@ impl World {
                 Switching::CutThrough { header } => Some(header),
             },
             credits: spec.switch.credits.as_ref().map(|credits| {
-                let loses = spec.faults.loses();
+                let loses = (spec.faults.loses(), spec.faults.retry.is_some());
                 credit_settings(credits, spec.switch.queueing, spec.packet, classes, loses)
             }),
             buffer: spec.switch.buffer.get(),
@@ -406,6 +410,7 @@ impl World {
             batching_untapped: batching && !is_watched(spec),
             taps: Taps::new(),
             faults: None,
+            retry: spec.faults.retry.filter(|_| !spec.faults.losses.is_empty()),
             is_watched: is_watched(spec),
             batching,
             sample: spec.probe.sample.map_or(u64::MAX, Span::as_ps),

@@ -1,5 +1,6 @@
 //! Faults that cannot be: each is refused with its place, its value and a fix.
 use crate::common::{Said, report, says, valid};
+use backwater_control::flow_control::LinkRetry;
 use backwater_fabric::Change;
 
 const SMALL: &str = r#"
@@ -202,4 +203,49 @@ fn a_watchdog_that_takes_a_storm_for_over_between_two_pauses_is_named() {
         says(&said("2us"), &[&format!("{place}.watchdog.restore = 2us"), "every 2.5us"]);
         assert!(!said("3us").contains("every 2.5us"));
     }
+}
+
+/// At 100 Gbps and 1 us: 1000 B take 80 ns, a NACK of 8 B 640 ps. In 2080.64 ns 26 008 B leave, and 1000 B more.
+#[test]
+fn a_replay_buffer_holds_what_its_link_has_sent_until_an_answer_is_there() {
+    let lossy = fault("kind = \"loss\"\nlink = [\"leaf0\", \"spine0\"]\nbits = 1e-7");
+    let llr = "fault-handling.link-retry=llr";
+    let retry = |more: &[&str]| valid(&lossy, &[&[llr][..], more].concat()).build().faults.retry;
+    assert_eq!(retry(&[]), Some(LinkRetry::default()));
+    let packet = ["packet.payload=1000B", "packet.header=0B"];
+    let with = |key| [&packet[..], &[llr, key]].concat();
+    says(
+        &report(&lossy, &with("fault-handling.llr.buffer=20KB")),
+        &["fault-handling.llr.buffer = 20KB is less than", "27.008KB", "at least 27.008KB"],
+    );
+    assert!(valid(&lossy, &with("fault-handling.llr.buffer=27008B")).build().faults.retry.is_some());
+    says(
+        &report(&lossy, &with("fault-handling.llr.timer=2us")),
+        &["fault-handling.llr.timer = 2us is over before an answer", "2080640ps"],
+    );
+    says(
+        &report(&lossy, &[llr, "switch.flow-control=pfc"]),
+        &["does not go with fault-handling.link-retry = \"llr\" under PFC", "\"credits\" or \"none\""],
+    );
+    let all = fault("kind = \"loss\"\nlink = [\"leaf0\", \"spine0\"]\nframes = 1");
+    says(&report(&all, &[llr]), &["fault 0: a link that loses all frames for good", "give until"]);
+}
+
+#[test]
+fn links_that_send_again_carry_traffic_that_does_not() {
+    let lossy = fault("kind = \"loss\"\nlink = [\"leaf0\", \"spine0\"]\nbits = 1e-7");
+    let fragile = ["host.transport=roce", "switch.flow-control=credits", "switch.credits.returned=at-once"];
+    says(&report(&lossy, &fragile), &["loses packets", "sends nothing twice"]);
+    valid(&lossy, &[&fragile[..], &["fault-handling.link-retry=llr"]].concat());
+    // What a switch loses in silence no link can repeat.
+    let gray = fault("kind = \"gray\"\nswitch = \"spine0\"\nshare = 0.1\nat = \"1us\"");
+    says(
+        &report(&gray, &[&fragile[..], &["fault-handling.link-retry=llr"]].concat()),
+        &["sends nothing twice"],
+    );
+    let idle = |text: &str, keys: &[&str]| valid(text, keys).caveats().said();
+    let without = "without effect with no [[fault]] of kind = \"loss\": fault-handling.{link-retry}";
+    says(&idle(SMALL, &["fault-handling.link-retry=llr"]), &[without]);
+    let alone = "without effect with fault-handling.link-retry = \"none\": fault-handling.{llr}";
+    says(&idle(&lossy, &["fault-handling.llr.timer=10us"]), &[alone]);
 }

@@ -72,7 +72,9 @@ def cost(fault: fault_costs.Fault) -> list[str]:
 
 
 def _events(frame: pl.DataFrame) -> str:
-    groups = frame.group_by("time_ps", "event", maintain_order=True).agg(pl.col("node"), pl.col("port").first())
+    groups = frame.group_by("time_ps", "event", maintain_order=True).agg(
+        pl.col("node"), pl.col("port").first(), pl.col("packets").sum()
+    )
     told = [_event(row) for row in groups.head(TOLD).iter_rows(named=True)]
     if groups.height > TOLD:
         told.append(f"and {groups.height - TOLD} more events")
@@ -87,6 +89,9 @@ def _event(row: dict[str, Any]) -> str:
         where = f"by {', '.join(nodes[:4])}"
     else:
         where = row["port"] if len(nodes) <= 2 and row["port"] else ", ".join(nodes[:4])
+    if row["event"] == "replayed":
+        packets = quantities.counted(row["packets"], "packet")
+        return f"from {quantities.time(row['time_ps'])} {packets} sent again by {where}"
     return f"{quantities.time(row['time_ps'])} {SAID[row['event']]} {where}"
 
 

@@ -3,6 +3,7 @@ mod bands;
 mod cbfc;
 mod feasibility;
 mod headroom;
+pub mod llr;
 mod lossy_pool;
 mod pause;
 mod pfc;
@@ -16,6 +17,7 @@ pub use bands::{Band, Bands, Strays};
 pub use cbfc::{CreditReceiver, CreditReturn, CreditSender, LONGEST_PERIOD, Unit};
 pub use feasibility::{Feasibility, FeasibilityStep, feasibility, longest_period};
 pub use headroom::{Headroom, RESPONSE, Term, headroom, headroom_hpcc};
+pub use llr::LinkRetry;
 pub use lossy_pool::LossyPool;
 pub use pause::{
     GateChange, PauseConfig, PauseGate, PauseIngress, QUANTUM_BITS, StormChange, Watchdog, quanta_span,

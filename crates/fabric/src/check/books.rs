@@ -131,8 +131,13 @@ impl fmt::Display for Book {
 /// The books of this process that do not balance.
 pub(crate) fn check(engine: &Engine<FabricNode>, network: &Network, world: &World) -> Vec<(Account, Book)> {
     let on_wires = engine.messages();
-    let mut wrong = links(engine, &on_wires, network, world);
-    wrong.extend(flows(engine, &on_wires, network, world));
+    // What links are to send again is under way, too. Its receiver may be in another process.
+    let kept: Vec<(u32, Packet)> =
+        engine.nodes().iter().flat_map(|node| node.ports().kept_frames()).collect();
+    let coming = kept.iter().map(|(node, packet)| network.port_id(*node, packet.port)).collect();
+    let mut wrong = links(engine, &on_wires, &engine.processes().gather(coming), network, world);
+    let all_under_way = [&on_wires[..], &kept].concat();
+    wrong.extend(flows(engine, &all_under_way, network, world));
     // What wires lose is counted in packets.
     if world.trimming.is_some() && world.faults.is_none() {
         wrong.extend(bytes(engine, &on_wires, network, world));
@@ -217,16 +222,20 @@ pub(crate) fn arrived(engine: &Engine<FabricNode>, network: &Network) -> Vec<u64
     links.map(came).collect()
 }
 
-/// `on_wires` are the frames that have not arrived, each with the node that it goes to.
+/// `on_wires` are the frames that have not arrived, each with the node that it goes to; `coming`, by port, those that are to be sent again.
 fn links(
     engine: &Engine<FabricNode>,
     on_wires: &[(u32, Packet)],
+    coming: &[u32],
     network: &Network,
     world: &World,
 ) -> Vec<(Account, Book)> {
     let sent = put_on_links(engine, network, put_on);
     let put_on = |link: &Port| sent[network.port_id(link.peer, link.peer_port) as usize];
-    let under_way = under_way(on_wires, network);
+    let mut under_way = under_way(on_wires, network);
+    for port in coming {
+        under_way[*port as usize] += 1;
+    }
     let mut wrong = Vec::new();
     for node in engine.nodes() {
         let (ports, number) = (node.ports(), node.ports().node());

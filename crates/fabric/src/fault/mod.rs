@@ -105,7 +105,7 @@ impl OfNode {
 impl Faults {
     /// The timetable of a run; `None`: nothing goes wrong.
     pub(crate) fn new(spec: &Spec, world: &World) -> Option<Box<Self>> {
-        let FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds } = &spec.faults;
+        let FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds, .. } = &spec.faults;
         if spec.faults.is_empty() {
             return None;
         }

@@ -170,15 +170,31 @@ impl OfNode {
         if packet.is_flow_control() {
             return None;
         }
-        let losses = line.map(|line| &line.losses).into_iter().chain([&self.silent]);
-        let takes =
-            losses.flat_map(|losses| losses.around(packet.time)).filter(|loss| loss.takes(packet, world));
-        // Of several that take it, the first of the timetable.
-        let loss = takes.min_by_key(|loss| loss.spec.fault)?;
+        // What has a wrong bit a link that repeats has sent again before it came.
+        let of_wire = line.filter(|_| world.retry.is_none()).map(|line| &line.losses);
+        let loss = taken_by(of_wire.into_iter().chain([&self.silent]), packet, world)?;
         let silent = matches!(loss.spec.share, LossShare::Silent(_));
         let reason = if silent { DropReason::Gray } else { DropReason::Corrupted };
         Some((reason, loss.spec.fault, packet.time))
     }
+}
+
+impl World {
+    /// The fault by which a frame that comes to a node has a wrong bit, if it has.
+    pub(crate) fn corrupts(&self, node: u32, frame: &Packet) -> Option<u16> {
+        let line = self.faults.as_ref()?.of(node).lines.get(usize::from(frame.port))?;
+        taken_by([&line.losses], frame, self).map(|loss| loss.spec.fault)
+    }
+}
+
+/// The loss that takes a frame; of several the first of the timetable.
+fn taken_by<'a>(
+    losses: impl IntoIterator<Item = &'a Losses>,
+    packet: &Packet,
+    world: &World,
+) -> Option<&'a Loss> {
+    let around = losses.into_iter().flat_map(|losses| losses.around(packet.time));
+    around.filter(|loss| loss.takes(packet, world)).min_by_key(|loss| loss.spec.fault)
 }
 
 /// `base` to a whole power, by multiplications only: the same on every machine.

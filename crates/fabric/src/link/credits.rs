@@ -645,19 +645,28 @@ impl Ports {
             lane.issued.push_back((cx.now, fccl));
         }
         let sent = UpdateSent { class, held_back, short: fccl.wrapping_sub(abr) < ample };
-        let lost = credits.settings.loss_ppm > 0
-            && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(credits.settings.loss_ppm);
-        let frame = update(fctbs, fccl, class, credits.settings.frame);
+        let disturbed = credits.settings.disturbed;
+        let mut frame = update(fctbs, fccl, class, credits.settings.frame);
         let later = still_leaving.filter(|_| credits.periodic);
         if let Some(until) = later.filter(|_| !self.is_armed(port, class)) {
             self.tell_at(port, class, until);
         }
-        if lost {
+        if disturbed && self.disturb(port, &mut frame) {
             self.egress[port as usize].occupy_whole(cx.now, frame.size);
         } else {
             self.transmit_whole(port, &frame, cx);
         }
         sent
+    }
+
+    /// What becomes of an update where some are lost, or links send again what is lost: whether it is lost. It goes ahead of what has been
+    /// sent and has not come in whole, so that it must not count that.
+    #[cold]
+    fn disturb(&mut self, port: u16, update: &mut Packet) -> bool {
+        update.flow = update.flow.wrapping_sub(self.kept_units(port, update.class));
+        let credits = self.owned_credits();
+        let ppm = credits.settings.loss_ppm;
+        ppm > 0 && uniform(&mut credits.loss[port as usize]) * 1e6 < f64::from(ppm)
     }
 
     /// An update arrived.

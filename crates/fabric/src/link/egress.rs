@@ -2,7 +2,7 @@
 use backwater_engine::Place;
 use backwater_topology::Port;
 use backwater_units::relative::{deadline, tally};
-use backwater_units::{Bytes, Rate};
+use backwater_units::{Bytes, Rate, Span};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::spec::Clock;
@@ -155,6 +155,16 @@ impl Egress {
 
     pub(crate) const fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// The wire is taken until then, if it was not for longer.
+    pub(crate) fn wait_until(&mut self, time: u64) {
+        self.busy_until = self.busy_until.max(time);
+    }
+
+    /// How long a bit takes to the other end.
+    pub(crate) const fn delay(&self) -> Span {
+        Span::from_ps(self.delay)
     }
 
     /// When the frame on the wire has left completely.

@@ -49,6 +49,11 @@ impl Extensions {
         self.places.is_empty()
     }
 
+    /// From now on [`Self::is_empty`] is false: whoever asks before a frame leaves is to look at all of them.
+    pub(crate) fn always(&mut self) {
+        self.places.insert(NOBODY, u32::MAX);
+    }
+
     /// What came beside a frame that is about to come; of several that are alike it is the last.
     pub(crate) fn put(&mut self, frame: &Packet, bytes: &[u8]) {
         let (kind, flow, seq, _) = name(frame);
@@ -105,6 +110,9 @@ impl Extensions {
         self.held.capacity() * size_of::<Extension>()
     }
 }
+
+/// No frame is so: it keeps the list from being empty.
+const NOBODY: Name = (u8::MAX, u32::MAX, u32::MAX, u32::MAX);
 
 const fn name(frame: &Packet) -> Name {
     (frame.kind as u8, frame.flow, frame.seq, 0)

@@ -11,6 +11,7 @@ use crate::link::egress::Egress;
 use crate::link::ingress::Memory;
 use crate::link::overrun::Overrun;
 use crate::link::ports::Ports;
+use crate::link::retry::Replays;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, FaultRecord};
 use crate::world::World;
@@ -81,6 +82,10 @@ pub(crate) struct FaultState {
     spared: Vec<u64>,
     /// Packets lost on the way here, by port and reason.
     lost_on_wires: BTreeMap<(u16, DropReason), u64>,
+    /// What ports send again that has not come in whole.
+    replays: Replays,
+    /// What they have sent again so far, by fault and port: packets, bytes, when first and last.
+    replayed: BTreeMap<(u16, u16), [u64; 4]>,
 }
 
 impl FaultState {
@@ -95,6 +100,20 @@ impl FaultState {
 }
 
 impl FaultState {
+    pub(super) const fn replays(&self) -> &Replays {
+        &self.replays
+    }
+
+    pub(super) const fn replays_mut(&mut self) -> &mut Replays {
+        &mut self.replays
+    }
+
+    /// A port begins to send so many packets and bytes again, as a fault took the first of them.
+    pub(super) fn replayed(&mut self, of: (u16, u16), (packets, bytes): (u64, u64), now: u64) {
+        let all = self.replayed.entry(of).or_insert([0, 0, now, now]);
+        *all = [all[0] + packets, all[1] + bytes, all[2], now];
+    }
+
     /// The number of the next change.
     pub(crate) const fn next(&self) -> usize {
         self.next
@@ -225,6 +244,9 @@ impl Ports {
     /// The link of a port is down. Returns the classes whose gate was closed: they are open now.
     pub(crate) fn shut_link<P: Post<Packet>>(&mut self, port: u16, fault: u16, cx: &mut Ctx<'_, P>) -> u8 {
         let busy_until = self.egress(port).busy_until();
+        if cx.world.retry.is_some() {
+            self.lose_kept(port, cx);
+        }
         self.faults_mut().down.insert(port, (fault, busy_until));
         let egress = self.egress_mut(port);
         egress.shut();
@@ -351,18 +373,34 @@ impl Ports {
 
     /// What the faults cost here, over the run.
     pub(crate) fn fault_costs(&self, world: &World) -> impl Iterator<Item = FaultRecord> {
-        let costs = self.faults.iter().flat_map(|state| &state.costs);
-        costs.map(|((fault, port), cost)| FaultRecord {
-            time: Time::from_ps(cost.first),
-            fault: *fault,
-            kind: world.kind_of(*fault),
-            event: FaultEvent::Lost,
+        let record = move |fault: u16, event, port| FaultRecord {
+            time: Time::ZERO,
+            fault,
+            kind: world.kind_of(fault),
+            event,
             node: self.node(),
-            port: Some(*port),
+            port: Some(port),
+            packets: 0,
+            bytes: Bytes::ZERO,
+            flows: 0,
+            last: None,
+        };
+        let costs = self.faults.iter().flat_map(|state| &state.costs);
+        let lost = costs.map(move |((fault, port), cost)| FaultRecord {
+            time: Time::from_ps(cost.first),
             packets: cost.packets,
             bytes: Bytes::new(cost.bytes),
             flows: cost.flows.len() as u64,
             last: Some(Time::from_ps(cost.last)),
-        })
+            ..record(*fault, FaultEvent::Lost, *port)
+        });
+        let replayed = self.faults.iter().flat_map(|state| &state.replayed);
+        lost.chain(replayed.map(move |((fault, port), [packets, bytes, first, last])| FaultRecord {
+            time: Time::from_ps(*first),
+            packets: *packets,
+            bytes: Bytes::new(*bytes),
+            last: Some(Time::from_ps(*last)),
+            ..record(*fault, FaultEvent::Replayed, *port)
+        }))
     }
 }

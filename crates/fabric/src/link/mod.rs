@@ -13,6 +13,7 @@ mod pfc;
 pub(crate) mod ports;
 pub(crate) mod queue;
 pub(crate) mod queue_pool;
+pub(crate) mod retry;
 pub(crate) mod telemetry;
 mod timers;
 mod watchdog;

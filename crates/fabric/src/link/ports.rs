@@ -163,6 +163,8 @@ pub(crate) enum Purpose {
     Look,
     /// A port has its turn to be given back what it is owed of windows.
     Return,
+    /// A port sends again what has not come in whole (`link/retry.rs`).
+    Replay,
 }
 
 /// Ports of a node and its bookkeeping.
@@ -334,6 +336,7 @@ impl Ports {
                 egress.cut_through(header);
             }
         }
+        self.keep_frames(world);
         if let Some(settings) = &world.credits {
             self.credits = Some(Box::new(Credits::new(self.node, network, settings, world)));
             self.arm_credits(world);
@@ -791,20 +794,24 @@ impl Ports {
         cx: &mut Ctx<'_, P>,
         patch: impl FnOnce(&mut Packet),
     ) {
-        let place = self.egress[port as usize].place;
         if self.extensions.is_empty() {
-            cx.post.send(place, time, packet, patch);
+            cx.post.send(self.egress[port as usize].place, time, packet, patch);
         } else {
             let mut frame = *packet;
             patch(&mut frame);
-            self.send_extended(place, &frame, cx);
+            self.send_extended(port, &frame, cx);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn send_extended<P: Post<Packet>>(&mut self, place: Place, frame: &Packet, cx: &mut Ctx<'_, P>) {
-        match self.extensions.take(frame) {
+    fn send_extended<P: Post<Packet>>(&mut self, port: u16, frame: &Packet, cx: &mut Ctx<'_, P>) {
+        let place = self.egress[port as usize].place;
+        let beside = self.extensions.take(frame);
+        if cx.world.retry.is_some() && !frame.is_flow_control() {
+            return self.send_kept(port, frame, beside.as_ref(), cx);
+        }
+        match beside {
             Some(extension) => cx.post.send_with(place, frame.time, frame, extension.bytes(), |_| ()),
             None => cx.post.send(place, frame.time, frame, |_| ()),
         }

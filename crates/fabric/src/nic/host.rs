@@ -239,6 +239,10 @@ impl<N: Nics> Node for Host<N> {
                 self.ports.credit_timer(self.nic(), timer.argument, timer.time);
                 self.send_next(cx);
             }
+            Purpose::Replay => {
+                self.ports.replay_due(self.nic(), cx);
+                self.send_next(cx);
+            }
             Purpose::Step => self.carry_out(timer.argument, cx),
             Purpose::Forget => self.forget(cx),
             Purpose::Poll => self.poll(timer.argument as u8, cx),

@@ -67,6 +67,8 @@ words! {
     Restored = "watchdog-restored";
     /// What a port lost by the fault, over the run.
     Lost = "lost";
+    /// What a port sent again as the fault took a frame, over the run: all from that frame on (link-level retry).
+    Replayed = "replayed";
 }
 
 /// The fault of an event that belongs to none.
@@ -87,7 +89,7 @@ pub struct FaultRecord {
     pub node: u32,
     /// Port there, if it is about one.
     pub port: Option<u16>,
-    /// Packets lost.
+    /// Packets lost, or sent again.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: Bytes,

@@ -1,5 +1,5 @@
 //! What goes wrong in a run, and when: a timetable that nothing in the run can change.
-use backwater_control::flow_control::Watchdog;
+use backwater_control::flow_control::{LinkRetry, Watchdog};
 use backwater_topology::Ways;
 use backwater_units::{Rate, Time};
 
@@ -20,13 +20,16 @@ pub struct FaultSpec {
     pub nic_watchdog: Option<(Watchdog, WatchdogAction)>,
     /// The kind of each fault, by its number.
     pub kinds: Vec<FaultKind>,
+    /// How links send again what has come with a wrong bit, if they do.
+    pub retry: Option<LinkRetry>,
 }
 
 impl FaultSpec {
     /// Whether packets may be lost.
     pub fn loses(&self) -> bool {
         let loses = |change: &FaultChange| matches!(change.what, Change::Down(_) | Change::Stop);
-        !self.losses.is_empty() || self.changes.iter().any(loses) || self.has_watchdog()
+        let lost = |loss: &LossSpec| self.retry.is_none() || matches!(loss.share, LossShare::Silent(_));
+        self.losses.iter().any(lost) || self.changes.iter().any(loses) || self.has_watchdog()
     }
 
     /// Whether any node has a PFC watchdog.

@@ -157,6 +157,10 @@ impl Node for Switch {
             Purpose::Fault => self.fault_due(cx),
             Purpose::Watchdog => self.watchdog_due(port, class, cx),
             Purpose::Tell => self.chassis.tell_queues(cx),
+            Purpose::Replay => {
+                self.chassis.ports.replay_due(port, cx);
+                self.chassis.send_next(&mut self.fabric, port, cx);
+            }
             of_fabric => self.fabric.timer(&mut self.chassis, of_fabric, (port, timer.argument), cx),
         }
     }

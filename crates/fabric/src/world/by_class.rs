@@ -8,6 +8,7 @@ use crate::spec::{Arbiter, CreditSpec, PacketSpec, Queueing, Start};
 
 /// Credits as all nodes apply them.
 #[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct CreditSettings {
     pub(crate) returned: CreditReturn,
     pub(crate) unit: Unit,
@@ -22,6 +23,8 @@ pub(crate) struct CreditSettings {
     /// Updates that go at once are sent regularly, too, so that what lost packets have spent comes back.
     pub(crate) repeated: bool,
     pub(crate) loss_ppm: u32,
+    /// Updates are lost, or go ahead of packets that links send again.
+    pub(crate) disturbed: bool,
     /// Classes under credits (never class 0).
     pub(crate) classes: u8,
 }
@@ -68,7 +71,7 @@ pub(super) fn credit_settings(
     queueing: Queueing,
     packet: PacketSpec,
     classes: Classes,
-    loses: bool,
+    (loses, repeats): (bool, bool),
 ) -> CreditSettings {
     CreditSettings {
         returned: credits.returned,
@@ -84,6 +87,7 @@ pub(super) fn credit_settings(
         unchanged: credits.unchanged && matches!(credits.returned, CreditReturn::Periodic(_)),
         repeated: loses && credits.returned == CreditReturn::AtOnce,
         loss_ppm: credits.loss_ppm,
+        disturbed: credits.loss_ppm > 0 || repeats,
         classes: classes.to_classes(credits.priorities) & !1,
     }
 }

@@ -1,9 +1,10 @@
 //! `[[fault]]`, `[fault-handling]` and `[switch.pfc.watchdog]`
 use backwater_control::config::{Reads, kinds};
-use backwater_units::{Rate, Span};
+use backwater_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::AutoOr;
 use super::traffic::zero_span;
 use crate::quantity::Quantity;
 
@@ -195,7 +196,31 @@ const fn all() -> f64 {
     1.0
 }
 
-/// What the network does about links that are down.
+kinds! {
+    /// What links do about frames with a wrong bit.
+    LinkRetry;
+    /// Nothing: who takes one in discards it, and the transport sends it again if it can.
+    None = "none" reads Reads::Only(&[]);
+    /// Link-level retry of Ultra Ethernet: the port sends it again, and all that it has sent since (UE 1.0, §5.1). No such loss reaches a
+    /// transport; the order stays.
+    Llr = "llr" reads Reads::Only(&[]);
+}
+
+/// link-retry = llr: the same at every port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Llr {
+    /// The replay buffer of a port. No less than auto. All profiles: auto, what leaves in the round trip of the link, and one packet (UE 1.0,
+    /// Table 5-9, as snappi has it: the link's bandwidth-delay product).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub buffer: AutoOr<Bytes>,
+    /// How long a port waits for an answer that does not come, before it sends again. All profiles: auto, two round trips of the link
+    /// (reconstructed: UE 1.0 leaves it open, as does SAI 1.18).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
+    pub timer: AutoOr<Span>,
+}
+
+/// What the network does about links that are down, and about frames with a wrong bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FaultHandling {
@@ -208,6 +233,10 @@ pub struct FaultHandling {
     /// switches, and each writes its tables).
     #[schemars(extend("x-maximum" = "1000s"))]
     pub converge: Quantity<Span>,
+    /// What links do about frames with a wrong bit ([[fault]] of kind = loss). All profiles: none (IEEE 802.3 has no retry; UE 1.0: optional).
+    pub link_retry: LinkRetry,
+    /// link-retry = llr: its buffer and its timer.
+    pub llr: Llr,
 }
 
 kinds! {

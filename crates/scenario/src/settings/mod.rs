@@ -55,7 +55,7 @@ pub use combined::{Combined, Crossbar};
 pub use credits::{CreditStart, Credits, Returned};
 pub(crate) use defaults::{everybody, six_hundred_ns, ten_us};
 
-pub use fault::{Fault, FaultHandling, Instants, OnStorm, PfcWatchdog};
+pub use fault::{Fault, FaultHandling, Instants, LinkRetry, Llr, OnStorm, PfcWatchdog};
 pub use gpcnet::Gpcnet;
 pub use host::{Host, HostPfc, Nic, NicAcks, NicPort, NicScheduler, Pattern, Transport};
 pub use job::{Drawn, Job, JobPlacement, JobStep, PlacedBy, Straggler};

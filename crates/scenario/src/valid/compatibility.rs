@@ -8,7 +8,7 @@ use super::cc::below;
 use super::combined::is_combined;
 use super::flows::PRIORITY;
 use super::idle::is;
-use super::{has_pairs, host, is_put, keyed, overflow, reliability, uec};
+use super::{faults, has_pairs, host, is_put, keyed, overflow, reliability, uec};
 use crate::document::{Step, at};
 use crate::settings::{
     Arbiter, CcSettings, Control, DetectorKind, EcmpHash, Fault, FlowControl, Form, LoadBalancing, MarkAt,
@@ -537,7 +537,16 @@ const FAULT_CLASHES: &[FaultClash] = &[
         help: "write switch.flow-control = \"pfc\"",
     },
     FaultClash {
-        both: |it, fault| fault.loses() && fragile(it).is_some(),
+        both: |it, fault| matches!(fault, Fault::Loss { .. }) && faults::repeats(it) && under_pfc(it),
+        message: |_| {
+            "does not go with fault-handling.link-retry = \"llr\" under PFC: a PAUSE would wait for what is sent again, and no headroom is \
+             reckoned for that"
+                .to_owned()
+        },
+        help: "write switch.flow-control = \"credits\" or \"none\", or link-retry = \"none\"",
+    },
+    FaultClash {
+        both: |it, fault| faults::loses(it, fault) && fragile(it).is_some(),
         message: |it| format!("loses packets, and {}", of_fragile(it)),
         help: "write transport.reliability = \"go-back-n\" or \"selective-repeat\", or transport = \"put\" for it",
     },

@@ -2,18 +2,18 @@
 mod timetable;
 
 use backwater_codes::Code;
-use backwater_control::flow_control::Watchdog;
+use backwater_control::flow_control::{LinkRetry, Watchdog, llr};
 use backwater_fabric::record::{FaultKind, NO_FAULT};
 use backwater_fabric::{FaultSpec, LossShare, LossSpec, WatchdogAction};
-use backwater_topology::{Network, Port, Routes};
+use backwater_topology::{Link, Network, Port, Routes};
 use backwater_units::{Span, Time};
 
 use self::timetable::{Down, Timetable};
 use super::cc::below;
-use super::{Context, Lanes};
+use super::{Context, Lanes, mtu};
 use crate::document::{Step, at, nearest};
-use crate::quantity::Quantity;
-use crate::settings::{Fault, FlowControl, Form, Instants, OnStorm, PfcWatchdog, Settings};
+use crate::quantity::{AutoOr, Quantity};
+use crate::settings::{self, Fault, FlowControl, Form, Instants, Llr, OnStorm, PfcWatchdog, Settings};
 
 /// The faults of the run; what is wrong with them is reported.
 pub(super) fn faults(
@@ -47,8 +47,72 @@ pub(super) fn faults(
     made.good &= made.timetable.overlaps(context, network);
     let Made { timetable, losses, good } = made;
     let kinds = settings.fault.iter().map(kind).collect();
+    let retry = retry(context, network);
     let (changes, ways) = if good { timetable.changes(context, network, routes) } else { Default::default() };
-    FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds }
+    FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds, retry }
+}
+
+/// How links send again what comes with a wrong bit; a buffer that a link has more on its way than, and what never comes, is reported.
+fn retry(context: &mut Context<'_>, network: &Network) -> Option<LinkRetry> {
+    let settings = context.settings;
+    if !repeats(settings) {
+        return None;
+    }
+    let Llr { buffer, timer } = settings.fault_handling.llr;
+    let retry = LinkRetry {
+        buffer: if let AutoOr::Given(Quantity(given)) = buffer { Some(given) } else { None },
+        timer: if let AutoOr::Given(Quantity(given)) = timer { Some(given) } else { None },
+    };
+    let largest = mtu(settings);
+    let needed = |link: &Link| llr::needed(link.rate, link.delay, largest);
+    let round_trip = |link: &Link| llr::round_trip(link.rate, link.delay, largest);
+    let ends = |link: &Link| format!("{}-{}", network.name(link.a), network.name(link.b));
+    if let (Some(given), Some(most)) = (retry.buffer, network.links().iter().max_by_key(|it| needed(it)))
+        && given < needed(most)
+    {
+        let (given, need) = (Quantity(given), Quantity(needed(most)));
+        let message = format!(
+            "fault-handling.llr.buffer = {given} is less than what the link {} has sent until an answer is there, {need}",
+            ends(most)
+        );
+        let help = "raise it, or write \"auto\"";
+        context.report(&at!["fault-handling", "llr", "buffer"], message, format!("at least {need}"), help);
+    }
+    if let (Some(given), Some(most)) = (retry.timer, network.links().iter().max_by_key(|it| round_trip(it)))
+        && given < round_trip(most)
+    {
+        let (given, need) = (Quantity(given), Quantity(round_trip(most)));
+        let message = format!(
+            "fault-handling.llr.timer = {given} is over before an answer on the link {} can be there, {need}",
+            ends(most)
+        );
+        let help = "raise it, or write \"auto\"";
+        context.report(&at!["fault-handling", "llr", "timer"], message, format!("at least {need}"), help);
+    }
+    for (index, fault) in settings.fault.iter().enumerate() {
+        if matches!(fault, Fault::Loss { frames, bits, until: None, .. } if frames.or(*bits) == Some(1.0)) {
+            let message =
+                format!("fault {index}: a link that loses all frames for good would send one again for ever");
+            let help = "lower the share, give until, or write kind = \"link-down\"";
+            context.report(
+                &at!["fault", index],
+                message,
+                "not with fault-handling.link-retry = \"llr\"",
+                help,
+            );
+        }
+    }
+    Some(retry)
+}
+
+/// Whether links send again what comes with a wrong bit.
+pub(super) fn repeats(settings: &Settings) -> bool {
+    settings.fault_handling.link_retry == settings::LinkRetry::Llr
+}
+
+/// Whether a fault loses packets that nobody sends again before they are missed.
+pub(super) fn loses(settings: &Settings, fault: &Fault) -> bool {
+    fault.loses() && !(repeats(settings) && matches!(fault, Fault::Loss { .. }))
 }
 
 fn kind(fault: &Fault) -> FaultKind {
@@ -112,7 +176,8 @@ fn watchdog(
 pub(super) fn lose(settings: &Settings) -> bool {
     let watchdogs = [&settings.switch.pfc.watchdog, &settings.host.nic.watchdog];
     let drops = watchdogs.iter().any(|it| it.action != OnStorm::None);
-    settings.fault.iter().any(Fault::loses) || drops && settings.switch.flow_control == FlowControl::Pfc
+    settings.fault.iter().any(|fault| loses(settings, fault))
+        || drops && settings.switch.flow_control == FlowControl::Pfc
 }
 
 /// What has been made of the entries so far.

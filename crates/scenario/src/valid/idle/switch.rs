@@ -1,8 +1,8 @@
 //! Keys of `[switch]` and the tables in it that the chosen flow control, switching, arbiter or detector does not read.
 use super::{Case, is};
 use crate::settings::{
-    Arbiter, AutoOr, DetectorKind, DropsEarly, Fault, FlowControl, Form, Kinds, LoadBalancing, NotifyOn,
-    OnOverflow, Queueing, Returned, Routing, Settings, Switching, ThresholdKind,
+    Arbiter, AutoOr, DetectorKind, DropsEarly, Fault, FlowControl, Form, Kinds, LinkRetry, LoadBalancing,
+    NotifyOn, OnOverflow, Queueing, Returned, Routing, Settings, Switching, ThresholdKind,
 };
 use crate::valid::{faults, put};
 
@@ -76,8 +76,20 @@ pub(super) fn cases(settings: &Settings) -> Vec<Case<'static>> {
         (
             !settings.fault.iter().any(Fault::downs),
             &["fault-handling"],
-            &[],
+            &["detect", "converge"],
             "no [[fault]] that takes a link down".to_owned(),
+        ),
+        (
+            !settings.fault.iter().any(|fault| matches!(fault, Fault::Loss { .. })),
+            &["fault-handling"],
+            &["link-retry", "llr"],
+            "no [[fault]] of kind = \"loss\"".to_owned(),
+        ),
+        (
+            settings.fault_handling.link_retry == LinkRetry::None,
+            &["fault-handling"],
+            &["llr"],
+            is("fault-handling.link-retry", LinkRetry::None),
         ),
         (!credits, &["topology"], &["allow-cycles"], because),
         (

@@ -8,19 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import scenes
 from backwater import Results
 from backwater.analysis import scheme_measures, scheme_pictures
 from backwater.analysis.scheme_measures import Outcomes
 from backwater.common import quantities, statistics
 from backwater.common.statistics import Estimate, with_interval
-from backwater.experiments import comparison
-from backwater.experiments.executor import run_jobs
-from backwater.experiments.progress import watching
-from backwater.experiments.store import RunFolders
-from backwater.results.catalogue import CATALOGUE, Measure
-from backwater.scenario import schemes
+from backwater.results.catalogue import CATALOGUE
 
-ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
 
@@ -69,14 +64,13 @@ def runs_of(scene: str, folder: Path, seeds: Sequence[int]) -> dict[str, list[Re
     """Every seed of a scene under each scheme, in the folder of `backwater compare`."""
     wanted = SCENES[scene]
     only = ", ".join(f'"{name}"' for name in wanted.entries)
-    every = schemes.of_files([ROOT / "scenarios" / "family.toml"], (f"run.only=[{only}]", *wanted.overrides))
-    listed = [one for one in every if not (wanted.needs_flow_control and NO_FLOW_CONTROL in one.overrides)]
-    kept = RunFolders(folder / scene, needed=("flows",))
-    planned = comparison.plan(listed, seeds, kept)
-    missing = [job for jobs in planned.values() for job in jobs.values() if kept.find(job) is None]
-    with watching(missing, quiet=False) as watcher:
-        run_jobs(missing, watcher=watcher)
-    return comparison.complete(planned, kept)
+    return scenes.runs(
+        "family",
+        folder / scene,
+        seeds,
+        (f"run.only=[{only}]", *wanted.overrides),
+        lambda one: not (wanted.needs_flow_control and NO_FLOW_CONTROL in one.overrides),
+    )
 
 
 def table(scene: str, found: Outcomes) -> str:
@@ -88,8 +82,8 @@ def table(scene: str, found: Outcomes) -> str:
     lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
     for scheme, values in found.network.items():
         cells = [_slow(of[scheme]) for of in found.traffic.values()]
-        cells += [_cell(DONE, found.traffic[name][scheme][DONE.name]) for name in ends]
-        cells += [_cell(one, values.get(one.name)) for one in network]
+        cells += [scenes.cell(DONE, found.traffic[name][scheme][DONE.name]) for name in ends]
+        cells += [scenes.cell(one, values.get(one.name)) for one in network]
         lines.append(f"| `{scheme}` | {' | '.join(cells)} |")
     return f"**{SCENES[scene].words.capitalize()}**\n\n" + "\n".join(lines) + "\n"
 
@@ -102,12 +96,6 @@ def _slowdown(of: dict[str, dict[str, Estimate]]) -> str:
 def _slow(values: dict[str, Estimate]) -> str:
     found = values.get("p99_slowdown") or values.get("max_slowdown")
     return "–" if found is None else with_interval(found, quantities.three_digits)
-
-
-def _cell(measure: Measure, value: Estimate | None) -> str:
-    if value is None:
-        return "–"
-    return measure.show(value.mean) if value.identical else with_interval(value, measure.show)
 
 
 def main() -> None:

@@ -9,20 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import scenes
 from backwater import Results
 from backwater.analysis import plot
-from backwater.experiments import comparison
-from backwater.experiments.executor import run_jobs
-from backwater.experiments.progress import watching
-from backwater.experiments.store import RunFolders
 from backwater.results import measures
 from backwater.results.catalogue import named
-from backwater.scenario import schemes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 NAME = "lossless-or-not"
-ROOT = Path(__file__).parents[2]
 CONTROLLERS = ("DCQCN", "DCQCN+TCD", "ICI+", "HPCC", "Swift")
 #: The fabrics, as names of schemes begin: in words, their colour and sign, and whether it is filled.
 FABRICS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -42,14 +37,7 @@ Found = dict[str, list[dict[str, dict[str, Any]]]]
 
 def runs(folder: Path, overrides: Sequence[str], without: Sequence[str]) -> dict[str, list[Results]]:
     """Every seed under each scheme but those of some controllers, in the folder of `backwater compare`."""
-    every = schemes.of_files([ROOT / "scenarios" / f"{NAME}.toml"], overrides)
-    listed = [one for one in every if one.name.rpartition(" ")[2] not in without]
-    kept = RunFolders(folder, needed=("flows",))
-    planned = comparison.plan(listed, SEEDS, kept)
-    missing = [job for jobs in planned.values() for job in jobs.values() if kept.find(job) is None]
-    with watching(missing, quiet=False) as watcher:
-        run_jobs(missing, watcher=watcher)
-    return comparison.complete(planned, kept)
+    return scenes.runs(NAME, folder, SEEDS, overrides, lambda one: one.name.rpartition(" ")[2] not in without)
 
 
 def measured(found: dict[str, list[Results]]) -> Found:

@@ -224,3 +224,6 @@ def test_a_published_row_comes_out(tmp_path: Path, name: str) -> None:
     run = bw.run(tmp_path / "made" / f"{name}.toml", out=tmp_path / "results")
     judged = judge(claim, "here", "htsim", [family.of_run(name, run)], each=True)
     assert judged.verdict is Verdict.HOLDS, [(one.check.metric, one.value) for one in judged.measured]
+    # Of tables with a row for each mark, drop or hold there are none: nobody judges them.
+    written = {file.stem for file in (tmp_path / "results").glob("*.parquet")}
+    assert not written & {"marks", "drops", "states", "crowds", "waits", "holds"}

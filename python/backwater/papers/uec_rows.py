@@ -33,6 +33,14 @@ OWN = "rows"
 #: How far tails of the same commands lie apart, one version of that program over another: 5 to 95 % of its published
 #: rows (README of the published results).
 BAND = (0.83, 1.05)
+#: Judged are the flows of a run alone. To record what else happens takes longer, and changes nothing.
+_PROBE = """
+[probe]
+blame = false
+drops = false
+marks = false
+states = false
+"""
 #: Bytes and rows that a file may have.
 _MOST_BYTES, _MOST_ROWS = 16_000_000, 20_000
 _COLUMNS = (
@@ -262,6 +270,7 @@ def scenario(row: Row, root: Path, checkout: Path | None) -> Scenario:
         named = f"{hashlib.sha256(content.encode()).hexdigest()[:16]}-{name}"
         _keep(made / named, content)
         text = text.replace(f'"{name}"', f'"{named}"')
+    text += _PROBE
     _keep(made / f"{row.name}.toml", text)
     return Scenario(text, str(made / f"{row.name}.toml"), made.absolute())
 

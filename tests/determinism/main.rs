@@ -10,6 +10,7 @@ mod jobs;
 mod lanes;
 mod loaded;
 mod looked_at;
+mod neighbours;
 mod nics;
 mod puts;
 mod puts_draws;

@@ -109,7 +109,8 @@ pub(crate) fn outcome(
         "events": totals.events,
         "packet_hops": totals.packet_hops,
         "threads": threads,
-        "windows": {"run": totals.windows, "shared": totals.shared},
+        "windows": {"run": totals.windows, "shared": totals.shared, "meetings": totals.meetings},
+        "pairs_of_threads": {"linked": totals.linked, "far": totals.far},
         "memory": {"bytes_per_port": totals.port_bytes, "packet_bytes": totals.packet_bytes},
     }))
 }

@@ -216,8 +216,8 @@ impl<N: Nics> Host<N> {
         count: impl FnOnce(&mut Came),
         cx: &mut Ctx<'_, P>,
     ) {
-        if let Some(after) = self.uec().pacer().0.count(spec, count) {
-            self.ports.set_timer(cx.now + after, NIC, Purpose::Look, slot);
+        if let Some(at) = self.uec().pacer().0.count(spec, cx.now, count) {
+            self.ports.set_timer(at, NIC, Purpose::Look, slot);
         }
     }
 
@@ -249,8 +249,8 @@ impl<N: Nics> Host<N> {
         let flow = self.receivers[slot as usize].flow();
         let kind = cx.world.uec_kind(flow).expect("a flow of UEC");
         let spec = &cx.world.uecs[usize::from(kind)];
-        if let Some(after) = self.uec().pacer().0.look(spec) {
-            self.ports.set_timer(cx.now + after, NIC, Purpose::Look, slot);
+        if let Some(at) = self.uec().pacer().0.look(spec, cx.now) {
+            self.ports.set_timer(at, NIC, Purpose::Look, slot);
         }
     }
 

@@ -20,9 +20,8 @@
 //! 5. One timer per flow looks for what has been under way for too long. It is set when it may be needed, not moved with each packet.
 //!
 //! Known deviations from that simulator: after a timeout under NSCC alone no RTS leaves; the pull targets of RTSs and of copies of packets, and
-//! idle pulls, may be others; so may what a NACK of the last hop does to quick adapt under RCCC; a
-//! receiver that looks at an oversubscribed network rests while nothing comes. Where hosts have links of several rates, windows go by
-//! the fastest. Records of packets have the low 20 bits of their numbers. Through third groups of a dragonfly UEC does not go.
+//! idle pulls, may be others; so may what a NACK of the last hop does to quick adapt under RCCC. Where hosts have links of several rates,
+//! windows go by the fastest. Records of packets have the low 20 bits of their numbers. Through third groups of a dragonfly UEC does not go.
 pub(crate) mod frame;
 pub(crate) mod incoming;
 pub(crate) mod outgoing;

@@ -102,7 +102,7 @@ def test_without_flow_control_nothing_is_held_and_all_is_missed(runs: Callable[.
     assert held.missed_ps > 0
 
 
-@pytest.mark.parametrize("kind", ["dst-pfc", "bfc"])
+@pytest.mark.parametrize("kind", ["dst-pfc", "bfc", "fbicm"])
 def test_what_holds_destinations_or_flows_holds_no_victim(kind: str, runs: Callable[..., Blame]) -> None:
     blame = runs("held-star", TREE, *KEYED, f"switch.isolation.kind={kind}")
     held, at_source = blame.held, _at_source(blame)
@@ -111,7 +111,7 @@ def test_what_holds_destinations_or_flows_holds_no_victim(kind: str, runs: Calla
     assert held.right_ps == pytest.approx(at_source["A"] + at_source["B"])
     assert held.right_ps > 0
     closures = blame.results.table("closures").with_columns(pl.col("scope", "change").cast(pl.String)).collect()
-    assert set(closures["scope"]) == {"destination" if kind == "dst-pfc" else "flow"}
+    assert set(closures["scope"]) == {"flow" if kind == "bfc" else "destination"}
     # Whatever closes opens again.
     counts = dict(closures.group_by("change").len().iter_rows())
     assert counts["closed"] == counts["opened"] > 0
@@ -129,14 +129,14 @@ def test_pfc_holds_who_shares_links_with_the_tree(runs: Callable[..., Blame]) ->
     assert 0 < held.precision < 1
 
 
-@pytest.mark.parametrize("kind", ["dst-pfc", "bfc"])
+@pytest.mark.parametrize("kind", ["dst-pfc", "bfc", "fbicm"])
 def test_over_several_switches_holds_lead_to_their_root(kind: str, runs: Callable[..., Blame]) -> None:
     blame = runs("held-leaves", TWO_LEAVES, V_IS_LONG, *KEYED, f"switch.isolation.kind={kind}")
     held = blame.held
     assert (held.precision, held.wrong_ps, held.unexplained_ps) == (1, 0, 0)
     # A is held at switches, too, and B at its NIC.
     scopes = blame.results.table("closures").select(pl.col("scope").cast(pl.String).unique()).collect()["scope"]
-    assert set(scopes) == {"queue", "destination" if kind == "dst-pfc" else "flow"}
+    assert set(scopes) == {"queue", "flow" if kind == "bfc" else "destination"}
     # V feeds no root: what stands held beside it in the queues of its ports does not crowd them.
     assert dict(blame.flows.select("traffic", "verdict").iter_rows())["V"] != "culprit"
 

@@ -5,6 +5,7 @@ use backwater_control::flow_control::{CreditReturn, Form, Unit};
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
+use backwater_control::isolation::recn::{Aside, RecnConfig};
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
@@ -13,7 +14,7 @@ use backwater_control::reaction::{
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
     AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec,
-    Queueing, ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
+    Queueing, RecnSpec, ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -168,7 +169,23 @@ pub(crate) fn held_queues() -> impl Strategy<Value = Queueing> {
             Queueing::Pyrrha(PyrrhaSpec { queues, rules, pace, frame })
         },
     );
-    prop_oneof![bfc, dst_pfc, windows(), pyrrha]
+    prop_oneof![bfc, dst_pfc, windows(), pyrrha, set_aside()]
+}
+
+/// Queues set aside for roots, destinations and ranges of them, from one to more than are ever asked for, from early on and late.
+fn set_aside() -> impl Strategy<Value = Queueing> {
+    let aside = prop::sample::select(vec![Aside::Root, Aside::Destinations(1), Aside::Destinations(3)]);
+    let queues = prop::sample::select(vec![1u16, 2, 40]);
+    let order = prop::sample::select(vec![PoolOrder::RoundRobin, PoolOrder::LowestFirst]);
+    let frame = prop::sample::select(vec![1u64, 64, 1_000]).prop_map(Bytes::new);
+    let rules = (1u32..2000, 0u32..1500, 1u32..2000, 0u32..1500, any::<bool>());
+    (aside, queues, order, frame, rules).prop_map(
+        |(aside, queues, order, frame, (detect, notify, more, low, marks_roots))| {
+            let thresholds = Thresholds { high: low + more, low };
+            let rules = RecnConfig { detect, notify: notify.min(low + more), thresholds, aside, marks_roots };
+            Queueing::Recn(RecnSpec { queues, rules, order, frame })
+        },
+    )
 }
 
 /// Windows from one packet to as many as ever come, given back by packet, by count and by time; VOQs from one that all share to one for each.

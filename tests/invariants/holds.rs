@@ -15,12 +15,12 @@ use backwater_traffic::{Flow, Pacing};
 use backwater_units::{Bytes, Rate, Span, Time};
 use scene::{FAST, Outcome, bfc, flow, per_port, ring, try_run, us};
 
-fn leaf_spine() -> Network {
+pub(crate) fn leaf_spine() -> Network {
     generate::leaf_spine(3, 2, 8, Rate::from_gbps(100), None, Span::from_us(1)).unwrap()
 }
 
 /// Two racks into one host, and every host of the third to two others.
-fn incast_among_others() -> Vec<Flow> {
+pub(crate) fn incast_among_others() -> Vec<Flow> {
     let incast = (8..24).map(|src| flow(src, 0, 200_000, Time::ZERO, Pacing::LineRate));
     let others = (0..8).flat_map(|src| [(src, 8 + src), (src, 16 + src)]);
     let others = others.zip(0..).map(|((src, dst), i)| flow(src, dst, 50_000, us(2 * i), Pacing::LineRate));
@@ -62,19 +62,19 @@ fn queueings() -> Vec<Queueing> {
     flows.chain(aparts.map(|(apart, first)| of_destinations(apart, first))).chain(roots).collect()
 }
 
-fn drained(spec: Spec) -> Outcome {
+pub(crate) fn drained(spec: Spec) -> Outcome {
     let outcome = try_run(spec, FAST, Some(us(100_000))).unwrap_or_else(|violation| panic!("{violation}"));
     assert_eq!(outcome.totals.end, End::Finished);
     outcome
 }
 
 /// Whether a Hold frame holds: its priority then stands in the low byte, else in the next one.
-fn holds(frame: &FrameRecord) -> bool {
+pub(crate) fn holds(frame: &FrameRecord) -> bool {
     frame.seq.trailing_zeros() < 8
 }
 
 /// What every run must keep to, also where flows share queues, which are drawn.
-fn check(outcome: &Outcome) {
+pub(crate) fn check(outcome: &Outcome) {
     assert!(outcome.flows.iter().all(|flow| flow.received == flow.size));
     let mut next: BTreeMap<(u32, u16, u32), u32> = BTreeMap::new();
     for frame in outcome.records.frames.iter().filter(|frame| frame.kind == FrameKind::Data) {

@@ -1,5 +1,6 @@
 //! What must hold in every run, whatever is sent: nothing is lost or reordered, every PAUSE ends, a fabric that can not go
 //! on says so.
+mod aside;
 mod books;
 mod circles;
 mod conservation;

@@ -351,7 +351,7 @@ UnlikePreset: Caveat "unlike-preset" {
 HoldsTooLong: Caveat "holds-too-long" {
     short: "What is held upstream is let go so late that the link idles meanwhile.",
     means: "After a queue lets go, a round trip of the hop passes until the next packet comes. What is left in the queue has to last for so long.",
-    todo: "Raise low, in switch.isolation.dst-pfc or switch.isolation.pyrrha, to 1 hop or more.",
+    todo: "Raise low, in switch.isolation.dst-pfc, pyrrha or recn, to 1 hop or more.",
 }
 UplinksNotHeld: Caveat "uplinks-not-held" {
     short: "Ports of a switch to higher tiers are never roots of congestion, so that nothing is held upstream for their sake.",

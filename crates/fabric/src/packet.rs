@@ -74,8 +74,10 @@ kinds! {
     /// What a switch gives back of the windows of destinations: beside it an entry for each (`switch/keyed/floodgate.rs`). `flow` is the
     /// port that it leaves by (node << 10 | port), `seq` its number at that switch.
     Return = 13, "return";
-    /// Pyrrha: the other end has no queue for a root (`flow`) any more.
+    /// Pyrrha and RECN: the other end has no queue for a root (`flow`) any more.
     Free = 14, "free";
+    /// RECN: what goes to a root (`flow`), or to a destination (`dst`), is to have a queue of its own at the other end.
+    Aside = 16, "aside";
     /// Pyrrha: a root (`dst`) has become a part of another one (`flow`).
     Merge = 15, "merge";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable

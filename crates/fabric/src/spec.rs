@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
-pub use keyed::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec};
+pub use keyed::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, RecnSpec};
 pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
@@ -277,13 +277,15 @@ pub enum Queueing {
     Floodgate(FloodgateSpec),
     /// At each egress port and priority a queue, and one for each root of congestion further on.
     Pyrrha(PyrrhaSpec),
+    /// At each egress port and priority a queue, and some that are set aside for roots of congestion further on.
+    Recn(RecnSpec),
 }
 
 impl Queueing {
     /// Whether switches hold queues upstream instead of classes.
     #[must_use]
     pub const fn holds(self) -> bool {
-        matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_))
+        matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_) | Self::Recn(_))
     }
 }
 

@@ -2,7 +2,10 @@
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing};
+use backwater_control::isolation::recn::{Aside, RecnConfig};
+use backwater_fabric::{
+    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing, RecnSpec,
+};
 use backwater_units::{Bytes, Span};
 
 use crate::common::{Said, report, says, valid};
@@ -107,6 +110,70 @@ fn roots_are_held_from_two_hops_to_one_unless_the_file_says_otherwise() {
     );
     let early = valid(STAR, &["switch.isolation.kind=pyrrha", "switch.isolation.pyrrha.low=0.5"]);
     says(&early.caveats().said(), &["switch.isolation.pyrrha.low = 0.5", "its link idles"]);
+}
+
+#[test]
+fn queues_are_set_aside_by_roots_destinations_and_ranges() {
+    let queueing = |kind: &str, overrides: &[&str]| {
+        let kind = format!("switch.isolation.kind={kind}");
+        valid(STAR, &[&[kind.as_str()], overrides].concat()).build().switch.queueing
+    };
+    let thresholds = Thresholds { high: 2000, low: 1000 };
+    let rules = RecnConfig { detect: 1000, notify: 500, thresholds, aside: Aside::Root, marks_roots: false };
+    let usual = RecnSpec { queues: 8, rules, order: PoolOrder::RoundRobin, frame: Bytes::new(64) };
+    assert_eq!(queueing("recn", &[]), Queueing::Recn(usual));
+    let of = |aside, marks_roots| {
+        Queueing::Recn(RecnSpec { rules: RecnConfig { aside, marks_roots, ..rules }, ..usual })
+    };
+    assert_eq!(queueing("fbicm", &[]), of(Aside::Destinations(1), false));
+    assert_eq!(queueing("drbcm", &[]), of(Aside::Destinations(8), false));
+    assert_eq!(queueing("drbcm", &["switch.isolation.drbcm.range=3"]), of(Aside::Destinations(3), false));
+    assert_eq!(queueing("ccfit", &["switch.detector.kind=fecn"]), of(Aside::Destinations(1), true));
+    let other = ["detect=0.75", "notify=0.25", "low=1.5", "queues=2", "order=lowest-first"];
+    let other = other.map(|it| format!("switch.isolation.recn.{it}"));
+    let other: Vec<&str> = other.iter().map(String::as_str).collect();
+    let thresholds = Thresholds { low: 1500, ..thresholds };
+    let rules = RecnConfig { detect: 750, notify: 250, thresholds, ..rules };
+    let order = PoolOrder::LowestFirst;
+    assert_eq!(queueing("recn", &other), Queueing::Recn(RecnSpec { queues: 2, rules, order, ..usual }));
+}
+
+#[test]
+fn what_does_not_go_with_queues_that_are_set_aside_says_what_does() {
+    let refused = |kind: &str, set: &[&str], wanted: &[&str]| {
+        let kind = format!("switch.isolation.kind={kind}");
+        says(&report(STAR, &[&[kind.as_str()], set].concat()), wanted);
+    };
+    for kind in ["recn", "fbicm", "drbcm"] {
+        let named = format!("\"{kind}\" holds");
+        refused(kind, &["switch.flow-control=pfc"], &[&named, "flow-control = \"none\""]);
+        refused(kind, &["switch.load-balancing=spray"], &["knows the one way of each flow", "\"ecmp\""]);
+        refused(kind, &["switch.isolation.recn.low=3"], &["lets its root go at 3 hops", "only above 2"]);
+        refused(
+            kind,
+            &["switch.isolation.recn.notify=3"],
+            &["are set aside from 3 hops on, and held from 2"],
+        );
+        refused(kind, &["switch.isolation.recn.queues=0"], &["switch.isolation.recn.queues", "1"]);
+    }
+    refused("ccfit", &[], &["slows sources by marks of roots, and here nothing marks", "\"fecn\""]);
+    let early = valid(STAR, &["switch.isolation.kind=recn", "switch.isolation.recn.low=0.5"]);
+    says(&early.caveats().said(), &["switch.isolation.recn.low = 0.5", "its link idles"]);
+    let idle = valid(STAR, &["switch.isolation.kind=recn", "switch.isolation.drbcm.range=3"]);
+    says(&idle.caveats().said(), &["without effect", "drbcm"]);
+}
+
+/// InfiniBand, where FECN and BECN are what CCFIT was made with.
+#[test]
+fn ccfit_goes_with_congestion_control_of_infiniband() {
+    let text = r#"
+profile = "infiniband"
+topology = { kind = "star", hosts = 3, rate = "100Gbps", delay = "1us" }
+switch = { queueing = "output", flow-control = "none", isolation = { kind = "ccfit" } }
+traffic = [{ name = "a", kind = "flow", from = "h0", to = "h2", size = "1MB" }]
+"#;
+    let spec = valid(text, &[]).build();
+    assert!(matches!(spec.switch.queueing, Queueing::Recn(spec) if spec.rules.marks_roots));
 }
 
 /// Of two uplinks none has more than twice the mean of both.

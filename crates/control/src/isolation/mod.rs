@@ -1,7 +1,7 @@
 //! Switch side: which flow goes to the congested-flow queue?
 //!
-//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`], [`pyrrha`]; and one with windows between
-//! switches: [`floodgate`].
+//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`], [`pyrrha`], [`recn`]; and one with windows
+//! between switches: [`floodgate`].
 //!
 //! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
 //! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
@@ -32,6 +32,7 @@ pub mod floodgate;
 mod history;
 mod ici;
 pub mod pyrrha;
+pub mod recn;
 #[cfg(feature = "config")]
 pub mod settings;
 mod slot;
@@ -44,8 +45,8 @@ pub use fits::Surroundings;
 pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
 #[cfg(feature = "config")]
 pub use settings::{
-    Apart, BfcParams, DstPfcParams, FloodgateParams, IsolationKind, IsolationSettings, PyrrhaParams,
-    QueueOrder,
+    Apart, BfcParams, DrbcmParams, DstPfcParams, FloodgateParams, IsolationKind, IsolationSettings,
+    PyrrhaParams, QueueOrder, RecnParams,
 };
 pub use slot::{Origin, Slot};
 pub use upstream::Upstream;

@@ -33,12 +33,26 @@ kinds! {
     /// Pyrrha (NSDI 2025): what is on its way to a congested egress port, the root, waits apart from the others at each switch or NIC
     /// upstream. Needs queueing = output and flow-control = none.
     Pyrrha = "pyrrha" reads Reads::Only(&[]);
+    /// Regional explicit congestion notification (HPCA 2005): what is on its way to a congested egress port, the root, waits in a queue of its
+    /// own (SAQ) at each switch that was told of it; a long one is held upstream. Needs queueing = output and flow-control = none.
+    Recn = "recn" reads Reads::Only(&[]);
+    /// The same by the destinations of packets, which go to such a queue when they are first in the ordinary one (HiPC 2008).
+    Fbicm = "fbicm" reads Reads::Only(&["recn"]);
+    /// The same by ranges of destinations (TPDS 2013).
+    Drbcm = "drbcm" reads Reads::Only(&["recn"]);
+    /// FBICM whose roots alone mark packets, so that sources slow down (ICPP 2011). Needs a detector, and cc.kind other than none.
+    Ccfit = "ccfit" reads Reads::Only(&["recn"]);
 }
 
 impl IsolationKind {
     /// Whether switches keep a table of congesting flows, which go to a class of their own.
     pub const fn has_table(self) -> bool {
         matches!(self, Self::Ci | Self::Ici | Self::IciPlus)
+    }
+
+    /// Whether it is RECN or one of its heirs.
+    pub const fn sets_aside(self) -> bool {
+        matches!(self, Self::Recn | Self::Fbicm | Self::Drbcm | Self::Ccfit)
     }
 }
 
@@ -190,6 +204,43 @@ pub struct PyrrhaParams {
     /// Size of a frame that says what becomes of a root, on the wire. pyrrha-ns3: 58 B; the other profiles: 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
     pub frame: Quantity<Bytes>,
+}
+
+/// RECN (HPCA 2005), and what FBICM, DRBCM and CCFIT share with it. What a port sends in a round trip to the node upstream, without the time on
+/// the wire, is a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RecnParams {
+    /// Set-aside queues (SAQs) of an egress port and priority. Off for one that found none left holds the whole port. All profiles: 8
+    /// (reconstructed).
+    #[schemars(range(min = 1, max = 1000))]
+    pub queues: u16,
+    /// An egress queue longer than so many hops makes its port a root. All profiles: 1 (reconstructed: before anything is held).
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub detect: f64,
+    /// More bytes of an ingress port than so many hops are set aside upstream, too; at most `high`. All profiles: 0.5 (reconstructed).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub notify: f64,
+    /// Beyond so many hops they are held there. All profiles: 2 (reconstructed: `TH_CONGESTION` of Pyrrha-NS3).
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub high: f64,
+    /// At most so many hops are let go; at most `high`. All profiles: 1 (reconstructed: `TH_RESUME` of Pyrrha-NS3).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub low: f64,
+    /// Whether the queues of a port send in turn, or the ordinary one first. All profiles: round-robin (reconstructed).
+    pub order: QueueOrder,
+    /// Size of a frame that says what becomes of a SAQ, on the wire. All profiles: 64 B (least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
+}
+
+/// DRBCM (TPDS 2013).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DrbcmParams {
+    /// Hosts with successive numbers that are one destination: the first so many, the next, and so on. All profiles: 8 (reconstructed).
+    #[schemars(range(min = 1, max = 65000))]
+    pub range: u32,
 }
 
 /// How many slots a CFT has.
@@ -350,7 +401,7 @@ pub struct IciPlusParams {
 
 /// Congestion isolation: flows of a congestion tree have a queue of their own at every port, the congested-flow queue (CFQ), so
 /// that all others, in the normal-flow queue (NFQ), do not wait behind them: ci, ici and ici-plus, which need queueing = combined. bfc,
-/// dst-pfc and pyrrha hold queues upstream instead, and need queueing = output.
+/// dst-pfc, pyrrha, recn and its heirs hold queues upstream instead, and need queueing = output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Isolation")]
@@ -410,6 +461,10 @@ pub struct IsolationSettings {
     pub floodgate: FloodgateParams,
     /// kind = pyrrha: its roots and queues.
     pub pyrrha: PyrrhaParams,
+    /// kind = recn, fbicm, drbcm and ccfit: their roots and queues.
+    pub recn: RecnParams,
+    /// kind = drbcm: its ranges.
+    pub drbcm: DrbcmParams,
 }
 
 fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
@@ -453,7 +508,11 @@ impl IsolationSettings {
             | IsolationKind::Bfc
             | IsolationKind::DstPfc
             | IsolationKind::Floodgate
-            | IsolationKind::Pyrrha => {
+            | IsolationKind::Pyrrha
+            | IsolationKind::Recn
+            | IsolationKind::Fbicm
+            | IsolationKind::Drbcm
+            | IsolationKind::Ccfit => {
                 return Ok(None);
             }
             IsolationKind::Ci => Isolation::Ci(CiConfig { common }),

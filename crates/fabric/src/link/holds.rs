@@ -1,5 +1,6 @@
 //! Frames that hold a queue at the other end of a link, or at a NIC a flow, and let it go again.
 use backwater_control::isolation::KeyKind;
+use backwater_control::isolation::recn::Aside;
 
 use crate::packet::{Kind, Packet};
 use crate::record::KeyedBy;
@@ -40,11 +41,16 @@ impl Packet {
 impl World {
     /// What a Hold frame names to a NIC: the flow; a destination, or a root, and a class.
     pub(crate) fn hold_key(&self, flow: u32, dst: u32, class: u8) -> u64 {
-        match self.queueing {
-            Queueing::DstPfc(_) => u64::from(class) << 32 | u64::from(dst),
-            Queueing::Pyrrha(_) => u64::from(class) << 32 | u64::from(flow),
-            _ => self.flow_key(flow, dst).into(),
-        }
+        let of = match self.queueing {
+            Queueing::DstPfc(_) => dst,
+            Queueing::Pyrrha(_) => flow,
+            Queueing::Recn(spec) => match spec.rules.aside {
+                Aside::Root => flow,
+                Aside::Destinations(range) => dst / range,
+            },
+            _ => return self.flow_key(flow, dst).into(),
+        };
+        u64::from(class) << 32 | u64::from(of)
     }
 
     /// Whether nodes record the ground truth.
@@ -55,7 +61,7 @@ impl World {
     /// What a Hold frame names to a NIC, as records have it: a connection by its first flow, whichever the frame is of.
     pub(crate) fn hold_names(&self, flow: u32, dst: u32) -> (KeyedBy, u32) {
         match self.queueing {
-            Queueing::DstPfc(_) => (KeyedBy::Destination, dst),
+            Queueing::DstPfc(_) | Queueing::Recn(_) => (KeyedBy::Destination, dst),
             _ => (KeyedBy::Flow, self.first_of(flow)),
         }
     }

@@ -68,6 +68,14 @@ impl QueuePool {
         (slot, packet)
     }
 
+    /// The first packet of a queue goes to the end of another one; whose turn it is stays.
+    pub(crate) fn shift(&mut self, pool: &mut Pool, from: u16, to: u16) {
+        let turn = self.turn;
+        let packet = self.pop(pool, from).1;
+        self.push(pool, to, &packet);
+        self.turn = turn;
+    }
+
     /// The queue that is served next, of those that have packets and are open.
     pub(crate) fn next(&self, order: PoolOrder) -> Option<u16> {
         let ready = |word: usize| self.waiting.0[word] & !self.closed.0[word];
@@ -281,6 +289,15 @@ mod tests {
         assert_eq!(these.free(), Some(0));
         (0..66).for_each(|queue| these.assign(queue));
         assert_eq!(these.free(), None);
+    }
+
+    #[test]
+    fn a_packet_that_goes_to_another_queue_takes_no_turn() {
+        let (mut pool, mut these) = queues(4, [1, 2, 3]);
+        assert_eq!(these.next(IN_TURN), Some(1));
+        these.pop(&mut pool, 1);
+        these.shift(&mut pool, 3, 0);
+        assert_eq!((these.next(IN_TURN), these.bytes(0), these.bytes(3)), (Some(2), 1000, 0));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct FrameRecord {
     pub echo: u8,
     /// Flow index, of Hold frames, too; meaningless for other frames of the link and for congestion isolation messages.
     pub flow: u32,
-    /// Of frames about a congestion root (Pyrrha) that root: a switch and its egress port. `flow` is meaningless then.
+    /// Of frames about a congestion root (Pyrrha, RECN) that root: a switch and its egress port. `flow` is meaningless then.
     pub root: Option<(u32, u16)>,
     /// Data: the packet's number within the flow; ACK: the number of packets received in order. PFC: the priorities that it
     /// pauses (bits 0 to 7) and lets go (bits 8 to 15); Hold: that of the queue. Credit: FCCL, and FCTBS in `flow`.

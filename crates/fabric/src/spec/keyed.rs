@@ -2,6 +2,7 @@
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
+use backwater_control::isolation::recn::RecnConfig;
 use backwater_units::Bytes;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -50,6 +51,20 @@ pub struct PyrrhaSpec {
     /// How often a queue of a root gives a packet on.
     pub pace: Pace,
     /// Size of a frame that says what becomes of a root, on the wire.
+    pub frame: Bytes,
+}
+
+/// RECN and its heirs: at each egress port and priority a queue, and set-aside queues (SAQs) for roots of congestion further on, or for
+/// destinations behind them. Without PFC and credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct RecnSpec {
+    /// SAQs of an egress port and priority, 1 to 1000.
+    pub queues: u16,
+    /// What a root is, what is set aside, and when it is held.
+    pub rules: RecnConfig,
+    /// Which queue sends next.
+    pub order: PoolOrder,
+    /// Size of a frame that says what becomes of a SAQ, on the wire.
     pub frame: Bytes,
 }
 

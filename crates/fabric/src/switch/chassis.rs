@@ -20,6 +20,7 @@ use crate::switch::keyed::bfc::Bfc;
 use crate::switch::keyed::dst_pfc::DstPfc;
 use crate::switch::keyed::floodgate::Floodgate;
 use crate::switch::keyed::pyrrha::Pyrrha;
+use crate::switch::keyed::recn::Recn;
 use crate::switch::output::Output;
 use crate::switch::trimming::Trimmer;
 use crate::switch::truth::Holder;
@@ -220,6 +221,8 @@ pub(crate) enum SwitchFabric {
     Floodgate(Box<Floodgate>),
     /// Queues of roots, which are held upstream.
     Pyrrha(Box<Keyed<Pyrrha>>),
+    /// Queues set aside for roots, which are held upstream.
+    Recn(Box<Keyed<Recn>>),
 }
 
 /// Asks the fabric that it is.
@@ -237,6 +240,7 @@ macro_rules! of {
             SwitchFabric::DstPfc($it) => $ask,
             SwitchFabric::Floodgate($it) => $ask,
             SwitchFabric::Pyrrha($it) => $ask,
+            SwitchFabric::Recn($it) => $ask,
         }
     };
 }
@@ -267,6 +271,7 @@ impl SwitchFabric {
                 let of = (ports.all_egress(), world);
                 Self::Pyrrha(Box::new(Pyrrha::switch(node, network, classes, spec, of)))
             }
+            Queueing::Recn(spec) => Self::Recn(Box::new(Recn::switch(node, network, classes, spec))),
             Queueing::Input => {
                 Self::Input(Box::new(Voq::new(count, classes, queues, InputFifos::new(queues), world)))
             }

@@ -95,7 +95,7 @@ impl Table for ClosureRecord {
         column(
             "key",
             "index",
-            "Number of the queue, of the flow (the first of its connection), or of the node of the destination.",
+            "Number of the queue (of a set-aside queue what it is for), of the flow (the first of its connection), or of the node of the destination.",
             Take::U32(|r| r.key),
         ),
         column(
@@ -168,7 +168,7 @@ impl Table for WaitRecord {
         column(
             "key",
             "index",
-            "Number of the queue that it left, of a switch with several for a port and priority. Null: there is one.",
+            "Number of the queue that it left, of a switch with several for a port and priority (of a set-aside queue what it is for). Null: there is one.",
             Take::MaybeU64(|r| r.key.map(u64::from)),
         ),
         flow(|r| r.flow),

@@ -73,7 +73,7 @@ impl Table for FrameRecord {
         column(
             "root",
             "name",
-            "Under Pyrrha the egress port that is the root of the congestion, as \"node->peer\": which a Hold frame holds or lets go; for which there is no queue any more (kind = free); of which another root became a part (kind = merge). Null for others.",
+            "Under Pyrrha and RECN the egress port that is the root of the congestion, as \"node->peer\": which a Hold frame holds or lets go; for which there is to be a queue (kind = aside), or none any more (kind = free); of which another root became a part (kind = merge). Null for others.",
             Take::MaybePort(|r| r.root),
         ),
         column(

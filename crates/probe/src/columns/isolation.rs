@@ -82,7 +82,7 @@ impl Table for WindowRecord {
 impl Table for SwitchRecord {
     const ID: TableId = TableId::Switches;
     const DOC: &'static str = "One row per switch with combined queueing, with windows of destinations (Floodgate), or with queues of congestion roots \
-                               (Pyrrha): totals over the run. With windows it has what became of VOQs: slots, allocations, refusals (a destination \
+                               (Pyrrha, RECN and its heirs): totals over the run. With windows it has what became of VOQs: slots, allocations, refusals (a destination \
                                had to share one), peak_slots, entries_left.";
     const COLUMNS: &'static [Column<Self>] = &[
         node(|r| r.node),

@@ -37,8 +37,8 @@ pub use arbitration::{VlArbitration, VlWeight};
 pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
 pub use backwater_control::isolation::settings::{
-    Apart, BfcParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn, PyrrhaParams,
-    QueueClass, QueueOrder, Ramp, RootMatch, RootPace, Slots,
+    Apart, BfcParams, DrbcmParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn,
+    PyrrhaParams, QueueClass, QueueOrder, Ramp, RecnParams, RootMatch, RootPace, Slots,
 };
 pub use backwater_control::isolation::{IsolationKind, IsolationSettings, KeyKind};
 pub use backwater_control::notify::put::Reservation;

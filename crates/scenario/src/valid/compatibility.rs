@@ -11,9 +11,9 @@ use super::idle::is;
 use super::{faults, has_pairs, host, is_put, keyed, overflow, reliability, uec};
 use crate::document::{Step, at};
 use crate::settings::{
-    Arbiter, CcSettings, Control, DetectorKind, EcmpHash, Fault, FlowControl, Form, LoadBalancing, MarkAt,
-    MarkBasis, NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings, Switching, ThresholdKind,
-    ThrottleKind, Traffic, UgalQueue, Workload,
+    Arbiter, CcSettings, Control, DetectorKind, EcmpHash, Fault, FlowControl, Form, IsolationKind,
+    LoadBalancing, MarkAt, MarkBasis, NicPort, OnOverflow, OnStorm, Queueing, ReliabilityKind, Settings,
+    Switching, ThresholdKind, ThrottleKind, Traffic, UgalQueue, Workload,
 };
 
 /// Two choices of a scenario.
@@ -333,6 +333,15 @@ const CLASHES: &[Clash] = &[
         message: |it| format!("{} holds flows, and the oracle follows the pauses of classes", holding(it)),
         label: "not with queues of flows",
         help: "write \"red\" or \"none\"",
+    },
+    Clash {
+        at: &["switch", "detector", "kind"],
+        both: |it| {
+            it.switch.isolation.kind == IsolationKind::Ccfit && it.switch.detector.kind == DetectorKind::None
+        },
+        message: |it| format!("{} slows sources by marks of roots, and here nothing marks", holding(it)),
+        label: "no marks",
+        help: "write \"fecn\" or \"red\", or switch.isolation.kind = \"fbicm\" (the same without marks)",
     },
     Clash {
         at: &["switch", "flow-control"],

@@ -3,8 +3,11 @@ use backwater_codes::Code;
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
+use backwater_control::isolation::recn::{Aside, RecnConfig};
 use backwater_control::isolation::{BfcParams, DstPfcParams, FloodgateParams, PyrrhaParams};
-use backwater_fabric::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing};
+use backwater_fabric::{
+    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing, RecnSpec,
+};
 use backwater_topology::Network;
 
 use super::idle::is;
@@ -15,10 +18,8 @@ use crate::settings::{self, IsolationKind, QueueOrder, RootMatch, RootPace, Sett
 
 /// Whether switches hold flows or destinations instead of classes.
 pub(super) fn holds(settings: &Settings) -> bool {
-    matches!(
-        settings.switch.isolation.kind,
-        IsolationKind::Bfc | IsolationKind::DstPfc | IsolationKind::Pyrrha
-    )
+    let kind = settings.switch.isolation.kind;
+    matches!(kind, IsolationKind::Bfc | IsolationKind::DstPfc | IsolationKind::Pyrrha) || kind.sets_aside()
 }
 
 /// The same, or have windows for destinations.
@@ -35,8 +36,17 @@ pub(super) fn shares(settings: &Settings, network: Option<&Network>) -> bool {
         IsolationKind::Floodgate => usize::from(isolation.floodgate.voqs) < hosts,
         // A root for which no queue is left closes a whole port.
         IsolationKind::Pyrrha => usize::from(isolation.pyrrha.queues) < hosts,
+        kind if kind.sets_aside() => {
+            usize::from(isolation.recn.queues) < hosts.div_ceil(range_of(settings) as usize)
+        }
         _ => false,
     }
+}
+
+/// How many destinations have a set-aside queue in common.
+fn range_of(settings: &Settings) -> u32 {
+    let isolation = &settings.switch.isolation;
+    if isolation.kind == IsolationKind::Drbcm { isolation.drbcm.range } else { 1 }
 }
 
 /// Classes that a NIC has beside the one in which what is held waits.
@@ -72,16 +82,46 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
     Some(match kind {
         IsolationKind::DstPfc => Queueing::DstPfc(of_destinations(context, network, dst_pfc)),
         IsolationKind::Pyrrha => Queueing::Pyrrha(of_roots(context, network, pyrrha)),
+        kind if kind.sets_aside() => Queueing::Recn(set_aside(context)),
         _ => Queueing::Bfc(of_flows(bfc)),
     })
 }
 
 fn of_flows(bfc: BfcParams) -> BfcSpec {
-    let order = match bfc.order {
+    BfcSpec { queues: bfc.queues, sticky: bfc.sticky, order: order(bfc.order), frame: bfc.frame.0 }
+}
+
+fn order(given: QueueOrder) -> PoolOrder {
+    match given {
         QueueOrder::RoundRobin => PoolOrder::RoundRobin,
         QueueOrder::LowestFirst => PoolOrder::LowestFirst,
+    }
+}
+
+fn set_aside(context: &mut Context<'_>) -> RecnSpec {
+    let isolation = &context.settings.switch.isolation;
+    let (kind, given) = (isolation.kind, isolation.recn);
+    let thresholds = thresholds(context, ("recn", "root"), given.high, given.low);
+    if given.notify > given.high {
+        context.report(
+            &at!["switch", "isolation", "recn", "notify"],
+            format!("packets are set aside from {} hops on, and held from {} on", given.notify, given.high),
+            "above high",
+            "write notify at most as large as high",
+        );
+    }
+    let aside = match kind {
+        IsolationKind::Recn => Aside::Root,
+        _ => Aside::Destinations(range_of(context.settings)),
     };
-    BfcSpec { queues: bfc.queues, sticky: bfc.sticky, order, frame: bfc.frame.0 }
+    let rules = RecnConfig {
+        detect: thousandths(given.detect),
+        notify: thousandths(given.notify),
+        thresholds,
+        aside,
+        marks_roots: kind == IsolationKind::Ccfit,
+    };
+    RecnSpec { queues: given.queues, rules, order: order(given.order), frame: given.frame.0 }
 }
 
 /// From which length on a queue holds something, and at which it lets it go, in hops.

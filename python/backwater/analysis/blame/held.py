@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: An interval of a frame that lies in closures: when it begins and ends.
 _SPAN = ("start_ps", "end_ps")
-#: Kinds of isolation that hold packets without a gate: for a window, or at NICs by their way.
-_UNSEEN = ("floodgate", "pyrrha")
+#: Kinds of isolation that hold packets without a gate: for a window, or at NICs by their way or by ranges.
+_UNSEEN = ("floodgate", "pyrrha", "recn", "drbcm")
 #: What sends at its own rate, or only what it was given so far.
 _APPLICATIONS = ("constant", "supply", "program", "gpcnet", "trace")
 

@@ -104,6 +104,7 @@ _KINDS = {
     "cim": "congestion isolation message",
     "hold": "hold frame",
     "return": "return frame",
+    "aside": "frame that sets a queue aside",
     "free": "frame that frees a queue",
     "merge": "frame that merges roots",
     "put": "PUT",

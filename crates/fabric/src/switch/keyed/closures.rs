@@ -24,7 +24,21 @@ impl<S: Scheme> Keyed<S> {
         cx: &mut Ctx<'_, P>,
     ) {
         let at = chassis.ports.at(port, class);
-        if chassis.truth.is_none() || self.pools[at].is_closed(queue) == closes {
+        if self.pools[at].is_closed(queue) != closes {
+            self.note_gate(chassis, (port, class, queue), closes, cx);
+        }
+    }
+
+    /// The gate of a queue closes or opens.
+    pub(super) fn note_gate<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        (port, class, queue): (u16, u8, u16),
+        closes: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let at = chassis.ports.at(port, class);
+        if chassis.truth.is_none() {
             return;
         }
         let bytes = self.pools[at].bytes(queue);
@@ -34,14 +48,14 @@ impl<S: Scheme> Keyed<S> {
             self.draining.insert((at, queue), bytes);
         }
         let change = if closes { GateChange::Closed } else { GateChange::Opened };
-        push(chassis, (port, class, queue), (change, bytes), cx);
+        push(chassis, (port, class), self.scheme.name(at, queue), (change, bytes), cx);
     }
 
     /// A packet has left a queue, and is about to leave the switch.
     pub(super) fn note_left<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
-        (port, queue): (u16, u16),
+        (port, queue, name): (u16, u16, u32),
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
@@ -60,14 +74,15 @@ impl<S: Scheme> Keyed<S> {
         truth.set_held(at, waiting + closed);
         if drained {
             let bytes = self.pools[at].bytes(queue);
-            push(chassis, (port, packet.class, queue), (GateChange::Drained, bytes), cx);
+            push(chassis, (port, packet.class), name, (GateChange::Drained, bytes), cx);
         }
     }
 }
 
 fn push<P: Post<Packet>>(
     chassis: &mut Chassis,
-    (port, class, queue): (u16, u8, u16),
+    (port, class): (u16, u8),
+    key: u32,
     (change, bytes): (GateChange, u32),
     cx: &mut Ctx<'_, P>,
 ) {
@@ -77,7 +92,7 @@ fn push<P: Post<Packet>>(
         port,
         priority: cx.world.classes.priority(class),
         scope: KeyedBy::Queue,
-        key: u32::from(queue),
+        key,
         change,
         bytes: Bytes::new(u64::from(bytes)),
     };

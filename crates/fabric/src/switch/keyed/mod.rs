@@ -1,5 +1,5 @@
 //! A switch with a pool of queues at each egress port, which holds queues upstream and not classes. Which packets share a queue and how long
-//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`], [`pyrrha`]. A switch of its own, which holds nothing upstream, is
+//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`], [`pyrrha`], [`recn`]. A switch of its own, which holds nothing upstream, is
 //! [`floodgate`].
 //!
 //! ```text
@@ -19,8 +19,10 @@ pub(crate) mod dst_pfc;
 pub(crate) mod floodgate;
 mod flows;
 pub(crate) mod pyrrha;
+pub(crate) mod recn;
 pub(crate) mod roots;
 
+use backwater_control::CodePoint;
 use backwater_control::isolation::Origin;
 use backwater_engine::Post;
 use backwater_topology::Network;
@@ -87,7 +89,12 @@ pub(crate) struct Queues<'a> {
 }
 
 /// What comes of a frame, or of a packet that has gone from one queue to another.
+#[derive(Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Consequence {
+    /// Something upstream is held for the sake of a packet in a queue of an egress port.
+    Hold { packet: Packet, queue: (u16, u16), upstream: u16 },
+    /// The gate of a queue of an egress port and class closed, or opened.
+    Gate { queue: (u16, u8, u16), closes: bool },
     /// A frame for the other end of a port.
     Frame(u16, Packet),
     /// A queue for a root was made at a port, which has so many.
@@ -127,6 +134,30 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
         queue: (&mut QueuePool, u16, usize),
         context: (&Links, &World),
     ) -> Option<(u16, u16)>;
+
+    /// Packets of an egress port and class go to other queues, before it is asked which may send.
+    fn tidy(
+        &mut self,
+        _place: (u16, usize, u64),
+        _queues: (&mut QueuePool, &mut Pool),
+        _context: (&Links, &World),
+    ) {
+    }
+
+    /// What has come of packets that joined queues, left them or went from one to another, which is told when the port is done with them.
+    fn pending(&mut self) -> Vec<Consequence> {
+        Vec::new()
+    }
+
+    /// Whether the detector may mark a packet that leaves.
+    fn is_marked(&self, _packet: &Packet, _at: usize) -> bool {
+        true
+    }
+
+    /// The root and the destination that records name what a queue was made for by.
+    fn named(&self, root: u32) -> (Option<(u32, u16)>, Option<u32>) {
+        (Some(parts(root)), None)
+    }
 
     /// What else is let go with that.
     fn more(
@@ -172,6 +203,11 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
     /// The queue that a frame from downstream closes or opens.
     fn queue_of(&self, frame: &Packet) -> u16;
 
+    /// The same, if the scheme does not say itself that its gate closes or opens.
+    fn gate_of(&self, frame: &Packet) -> Option<u16> {
+        Self::GATES.then(|| self.queue_of(frame))
+    }
+
     /// When packets of an egress port and class go from one queue to another next, if that is not known yet.
     fn due(&mut self, _at: usize, _pool: &QueuePool, _now: u64) -> Option<u64> {
         None
@@ -195,6 +231,11 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
 
     /// What a queue is known by at the node downstream.
     fn key(&self, _at: usize, queue: u16) -> u32 {
+        queue.into()
+    }
+
+    /// What records name a queue by.
+    fn name(&self, _at: usize, queue: u16) -> u32 {
         queue.into()
     }
 
@@ -326,34 +367,44 @@ impl<S: Scheme> Keyed<S> {
                     chassis.go(self, port, cx);
                     continue;
                 }
+                Consequence::Hold { packet, queue, upstream } => {
+                    self.hold(chassis, &packet, queue, upstream, cx);
+                    continue;
+                }
+                // Noted before the queue could send.
+                Consequence::Gate { .. } => continue,
                 Consequence::Made { port, root, used } => (IsolationEvent::Allocated, port, root, used),
                 Consequence::Refused { port, root, used } => (IsolationEvent::Refused, port, root, used),
                 Consequence::Freed { port, root, used } => (IsolationEvent::Released, port, root, used),
             };
-            let noted = Noted {
-                what,
-                port,
-                ingress: None,
-                src: None,
-                dst: None,
-                origin: 1 << Origin::Cim as u8,
-                root: Some(parts(root)),
-                used,
-            };
+            let (root, dst) = self.scheme.named(root);
+            let origin = 1 << Origin::Cim as u8;
+            let noted = Noted { what, port, ingress: None, src: None, dst, origin, root, used };
             chassis.ports.note_isolation(&noted, cx);
         }
     }
 
-    /// Takes the next packet of a class whose gate is open, with the number of its queue.
+    /// Tells what is pending, if anything is.
+    #[inline]
+    fn flush<P: Post<Packet>>(&mut self, chassis: &mut Chassis, cx: &mut Ctx<'_, P>) {
+        let told = self.scheme.pending();
+        if !told.is_empty() {
+            self.follow(chassis, told, cx);
+        }
+    }
+
+    /// Takes the next packet of a class whose gate is open, with the number of its queue, and its name.
     fn take<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
         out: u16,
         class: u8,
         cx: &mut Ctx<'_, P>,
-    ) -> (Packet, u16) {
-        let pool = &mut self.pools[chassis.ports.at(out, class)];
+    ) -> (Packet, u16, u32) {
+        let at = chassis.ports.at(out, class);
+        let pool = &mut self.pools[at];
         let queue = S::next(pool, self.order).expect("the gate of a class is closed while none may leave");
+        let name = self.scheme.name(at, queue);
         let (slot, packet) = pool.pop(chassis.ports.pool_mut(), queue);
         let place = Self::place(chassis, &packet, out, cx.now);
         chassis.ports.queue_mut(place.at).shrink(packet.size);
@@ -364,7 +415,7 @@ impl<S: Scheme> Keyed<S> {
             told = self.scheme.more(&packet, place, (&self.pools[place.at], queue), &self.links);
         }
         self.settle(chassis, out, class, cx);
-        (packet, queue)
+        (packet, queue, name)
     }
 
     /// Tells the other end of a port that something there is held, or is not any more.
@@ -414,7 +465,8 @@ impl<S: Scheme> Keyed<S> {
             let by_host = self.links.to_host[usize::from(packet.port)];
             let named = cx.world.hold_names(packet.flow, packet.dst).1;
             let key = if by_host { named } else { upstream };
-            let scope = if S::GATES { scope } else { Scope::class(packet.class) };
+            let name = self.scheme.name(chassis.ports.at(out, packet.class), queue);
+            let scope = if S::GATES { Scope { key: name, ..scope } } else { Scope::class(packet.class) };
             let holder = Holder { out, scope, bytes };
             chassis.push_hold_of((packet.port, packet.class), S::GATES.then_some(key), holder, cx);
         }
@@ -443,6 +495,8 @@ impl<S: Scheme> Keyed<S> {
     /// The gate of a class is closed while there are packets behind it, and each of them is held.
     fn settle<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, class: u8, cx: &mut Ctx<'_, P>) {
         let at = chassis.ports.at(out, class);
+        let queues = (&mut self.pools[at], chassis.ports.pool_mut());
+        self.scheme.tidy((out, at, cx.now), queues, (&self.links, cx.world));
         let pool = &self.pools[at];
         let waits = S::is_waiting(pool);
         let held = waits && !S::is_ready(pool);
@@ -480,6 +534,7 @@ impl<S: Scheme> Fabric for Keyed<S> {
             chassis.ports.enqueue(out, packet);
         } else {
             self.enter(chassis, packet, out, cx);
+            self.flush(chassis, cx);
         }
         chassis.go(self, out, cx);
         chassis.ports.note_queue(out, packet.class);
@@ -488,22 +543,29 @@ impl<S: Scheme> Fabric for Keyed<S> {
     /// Every frame of data carries the number of the queue that it left by in [`Packet::next`].
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
         let Some(class) = chassis.ports.choose(out, cx.world.round_robin) else { return };
-        let (packet, queue) = match class {
-            0 => (chassis.ports.dequeue(out, 0), 0),
+        let (packet, queue, name) = match class {
+            0 => (chassis.ports.dequeue(out, 0), 0, 0),
             _ => self.take(chassis, out, class, cx),
         };
         if packet.is_flow_control() {
             return chassis.ports.transmit_whole(out, &packet, cx);
         }
         if S::GATES {
-            chassis.waited_in(&packet, (out, queue), cx);
-            self.note_left(chassis, (out, queue), &packet, cx);
+            chassis.waited_in(&packet, (out, name), cx);
+            self.note_left(chassis, (out, queue, name), &packet, cx);
         } else {
             chassis.waited(&packet, out, cx);
         }
         chassis.let_go(self, &packet, cx);
-        let code = chassis.depart(out, &packet, cx);
+        let code = if self.scheme.is_marked(&packet, chassis.ports.at(out, class)) {
+            chassis.depart(out, &packet, cx)
+        } else {
+            // The detector sees it, and leaves it alone.
+            chassis.depart(out, &Packet { code: CodePoint::NotCapable, ..packet }, cx);
+            packet.code
+        };
         chassis.ports.transmit(out, &Packet { next: u32::from(queue), ..packet }, code, cx);
+        self.flush(chassis, cx);
     }
 
     fn let_go_as(&self, port: u16, began: u64) -> u32 {
@@ -519,17 +581,22 @@ impl<S: Scheme> Fabric for Keyed<S> {
     /// A Hold frame: a queue waits, or may go on.
     fn frame<P: Post<Packet>>(&mut self, chassis: &mut Chassis, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let (holds, class, _) = frame.held();
-        if S::GATES {
-            let queue = self.scheme.queue_of(frame);
+        if let Some(queue) = self.scheme.gate_of(frame) {
             self.note_change(chassis, (frame.port, class, queue), holds, cx);
         }
         let mut told = Vec::new();
         let queues = Queues { pools: &mut self.pools, links: &self.links, now: cx.now };
         self.scheme.hear(frame, chassis.ports.at(frame.port, class), queues, &mut told);
+        for told in &told {
+            if let Consequence::Gate { queue, closes } = *told {
+                self.note_gate(chassis, queue, closes, cx);
+            }
+        }
         self.settle(chassis, frame.port, class, cx);
         if !told.is_empty() {
             self.follow(chassis, told, cx);
         }
+        self.flush(chassis, cx);
         chassis.go(self, frame.port, cx);
     }
 

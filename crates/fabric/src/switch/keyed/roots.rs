@@ -1,4 +1,5 @@
-//! The ways of flows as Pyrrha looks at them: the egress ports of switches, any of which may be a root.
+//! The ways of flows as Pyrrha and RECN look at them: the egress ports of switches, any of which may be a root.
+use backwater_control::isolation::recn::Aside;
 use backwater_topology::Network;
 use backwater_traffic::Flow;
 
@@ -17,7 +18,12 @@ pub(crate) struct Ways {
 impl Ways {
     /// Of flows whose ways are chosen by these keys, or by their own numbers; `None`: nobody asks.
     pub(crate) fn new(spec: &Spec, flows: &[Flow], path_keys: &[u32]) -> Option<Self> {
-        if !matches!(spec.switch.queueing, Queueing::Pyrrha(_)) {
+        let by_roots = match spec.switch.queueing {
+            Queueing::Pyrrha(_) => true,
+            Queueing::Recn(spec) => spec.rules.aside == Aside::Root,
+            _ => false,
+        };
+        if !by_roots {
             return None;
         }
         let rails = rails(spec);

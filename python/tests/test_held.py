@@ -117,6 +117,30 @@ def test_what_holds_destinations_or_flows_holds_no_victim(kind: str, runs: Calla
     assert counts["closed"] == counts["opened"] > 0
 
 
+@pytest.mark.parametrize("flow_control", ["none", "pfc"])
+@pytest.mark.parametrize("pauses", ["flow", "priority"])
+def test_sources_pause_flows_to_the_root_or_all_of_a_priority(
+    pauses: str, flow_control: str, runs: Callable[..., Blame]
+) -> None:
+    text = TREE.replace('size = "1KB"\nstart = "25us"', 'size = "200KB"')
+    assert text != TREE
+    own = ("switch.isolation.kind=sfc", f"switch.isolation.sfc.pauses={pauses}", "switch.isolation.sfc.threshold=60KB")
+    blame = runs("held-sources", text, *KEYED, *own, f"switch.flow-control={flow_control}")
+    held, at_source = blame.held, _at_source(blame)
+    # Whoever is paused has his hold: h2 is the only root, and V does not go there.
+    assert held.unexplained_ps == 0
+    assert held.right_ps == pytest.approx(at_source["A"] + at_source["B"])
+    assert held.wrong_ps == at_source["V"]
+    closures = blame.results.table("closures").with_columns(pl.col("scope", "change").cast(pl.String)).collect()
+    assert set(closures["scope"]) == {pauses}
+    counts = dict(closures.group_by("change").len().iter_rows())
+    assert counts["closed"] == counts["opened"] > 0
+    if pauses == "priority":
+        assert held.wrong_ps > 0
+    elif flow_control == "none":
+        assert (held.precision, held.wrong_ps) == (1, 0)
+
+
 def test_under_pfc_there_is_no_table_of_closures(runs: Callable[..., Blame]) -> None:
     assert not runs("held-star", TREE).results.has("closures")
 

@@ -6,6 +6,7 @@ use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
 use backwater_control::isolation::recn::{Aside, RecnConfig};
+use backwater_control::isolation::sfc::SfcConfig;
 use backwater_control::notify::NotifyConfig;
 use backwater_control::reaction::{
     DcqcnConfig, DcqcnHpccConfig, DctcpConfig, HpccConfig, IbCcConfig, PftConfig, Polarity, RateLaw,
@@ -13,8 +14,9 @@ use backwater_control::reaction::{
 };
 use backwater_control::transport::selective::{Lost, SelectiveConfig};
 use backwater_fabric::{
-    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec,
-    Queueing, RecnSpec, ReliableSpec, Repeat, Scope, SegmentSpec, Start, Switching, ThrottleSpec,
+    AckSpec, Apart, Arbiter, BfcSpec, CreditSpec, DstPfcSpec, FloodgateSpec, Pace, Pauses, PoolOrder,
+    PyrrhaSpec, Queueing, RecnSpec, ReliableSpec, Repeat, Scope, SegmentSpec, SfcSpec, Start, Switching,
+    ThrottleSpec,
 };
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span};
@@ -169,7 +171,15 @@ pub(crate) fn held_queues() -> impl Strategy<Value = Queueing> {
             Queueing::Pyrrha(PyrrhaSpec { queues, rules, pace, frame })
         },
     );
-    prop_oneof![bfc, dst_pfc, windows(), pyrrha, set_aside()]
+    let told = prop::sample::select(vec![Pauses::Priority, Pauses::Flow]);
+    let sfc = (1u64..30_000, 0u64..100, told, any::<bool>(), frame()).prop_map(
+        |(threshold, percent, pauses, cache, frame)| {
+            let target = Bytes::new(threshold * percent / 100);
+            let rules = SfcConfig { threshold: Bytes::new(threshold), target };
+            Queueing::Sfc(SfcSpec { rules, pauses, cache, frame })
+        },
+    );
+    prop_oneof![bfc, dst_pfc, windows(), pyrrha, set_aside(), sfc]
 }
 
 /// Queues set aside for roots, destinations and ranges of them, from one to more than are ever asked for, from early on and late.

@@ -16,4 +16,5 @@ mod pauses;
 mod priorities;
 mod shares;
 mod slow_hosts;
+mod sources;
 mod stuck;

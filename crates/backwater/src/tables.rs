@@ -27,11 +27,6 @@ pub(crate) fn plan(
     })
 }
 
-/// Whether queues have gates that are followed one by one.
-const fn closes(queueing: Queueing) -> bool {
-    matches!(queueing, Queueing::Bfc(_) | Queueing::DstPfc(_) | Queueing::Recn(_))
-}
-
 /// The tables of a run, with the rows that can be told beforehand.
 fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     let ProbeSpec {
@@ -62,7 +57,10 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         vec![known(TableId::Flows, flows), known(TableId::Ports, of_ports(spec.network.port_count()))];
     let windows = matches!(spec.switch.queueing, Queueing::Floodgate(_));
     if windows
-        || matches!(spec.switch.queueing, Queueing::Combined(_) | Queueing::Pyrrha(_) | Queueing::Recn(_))
+        || matches!(
+            spec.switch.queueing,
+            Queueing::Combined(_) | Queueing::Pyrrha(_) | Queueing::Recn(_) | Queueing::Sfc(_)
+        )
     {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }
@@ -92,7 +90,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
         (TableId::Pauses, *pauses),
         (TableId::States, *states),
         (TableId::Holds, blame),
-        (TableId::Closures, blame && closes(spec.switch.queueing)),
+        (TableId::Closures, blame && spec.switch.queueing.has_gates_of_its_own()),
         (TableId::Crowds, blame),
         (TableId::Waits, blame),
         (TableId::Injected, packets),

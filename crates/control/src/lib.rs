@@ -13,7 +13,7 @@
 //! | [`notify`] | notification point: what goes back to the source, and when? | `cnp`, `ack`, `put` |
 //! | [`flow_control`] | link: may the upstream port send, and how much buffer does that take? | `pfc`, `threshold`, `headroom`, `bands`, `cbfc`, `feasibility`; of real links `pause`, `wide` |
 //! | [`arbitration`] | egress port: which of the virtual lanes or classes that may send goes next? | `vl`, `drr` |
-//! | [`isolation`] | switch: which flow goes to the congested-flow queue? | `cft`, `ci`, `ici`, `cim`, `history`; holding queues upstream `bfc`, `dst_pfc`, `pyrrha`, `recn` |
+//! | [`isolation`] | switch: which flow goes to the congested-flow queue? | `cft`, `ci`, `ici`, `cim`, `history`; holding queues upstream `bfc`, `dst_pfc`, `pyrrha`, `recn`; pausing sources `sfc` |
 //!
 //! Arithmetic is deterministic: integers, or floats with `+ - * /`; the logarithms that `pft` draws with are `libm`'s, the same on
 //! every machine. Parameters (shared, `Copy`) are kept apart from registers (one per port, priority or flow, small).

@@ -33,6 +33,7 @@ mod put_release;
 mod pyrrha_by_hand;
 mod queue_pairs;
 mod recn_by_hand;
+mod sfc_by_hand;
 mod sharing;
 mod streams;
 mod tcd_transitions;

@@ -80,6 +80,8 @@ kinds! {
     Aside = 16, "aside";
     /// Pyrrha: a root (`dst`) has become a part of another one (`flow`).
     Merge = 15, "merge";
+    /// A switch tells the source of a flow to pause: `seq` is for how many nanoseconds (`switch/keyed/sfc.rs`).
+    Halt = 0x84, "halt";
     /// A packet of a PUT stream; `seq` is packed (`transport/put/frame.rs`), `echo` says what it acknowledges beside: not capable
     /// nothing, capable an ACK, congestion a marked one.
     Put = 0x80, "put";

@@ -34,7 +34,9 @@ pub use clock::Clock;
 pub use endpoint::{DrainSpec, EndpointSpec};
 pub use fault::{Change, FaultChange, FaultSpec, LossShare, LossSpec, WatchdogAction};
 pub use job::{Gate, JobSpec};
-pub use keyed::{Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, RecnSpec};
+pub use keyed::{
+    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, Pauses, PoolOrder, PyrrhaSpec, RecnSpec, SfcSpec,
+};
 pub use put::PutSpec;
 pub use reliability::{ReliableSpec, Repeat};
 pub use throttle::ThrottleSpec;
@@ -279,13 +281,21 @@ pub enum Queueing {
     Pyrrha(PyrrhaSpec),
     /// At each egress port and priority a queue, and some that are set aside for roots of congestion further on.
     Recn(RecnSpec),
+    /// One queue per egress port and priority; a long one makes sources pause.
+    Sfc(SfcSpec),
 }
 
 impl Queueing {
-    /// Whether switches hold queues upstream instead of classes.
+    /// Whether switches hold less than classes: queues upstream, or what NICs send.
     #[must_use]
     pub const fn holds(self) -> bool {
-        matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_) | Self::Recn(_))
+        matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_) | Self::Recn(_) | Self::Sfc(_))
+    }
+
+    /// Whether what is held is known by gates other than those of classes.
+    #[must_use]
+    pub const fn has_gates_of_its_own(self) -> bool {
+        self.holds() || matches!(self, Self::Floodgate(_))
     }
 }
 

@@ -3,8 +3,9 @@ use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
 use backwater_control::isolation::recn::{Aside, RecnConfig};
+use backwater_control::isolation::sfc::SfcConfig;
 use backwater_fabric::{
-    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing, RecnSpec,
+    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, Pauses, PoolOrder, PyrrhaSpec, Queueing, RecnSpec, SfcSpec,
 };
 use backwater_units::{Bytes, Span};
 
@@ -291,4 +292,37 @@ fn what_does_not_go_with_windows_says_what_does() {
     for set in ["host.transport=put", "switch.load-balancing=spray"] {
         assert!(matches!(valid(FLOODGATE, &[set]).build().switch.queueing, Queueing::Floodgate(_)), "{set}");
     }
+}
+
+const SFC: &[&str] = &["switch.isolation.kind=sfc"];
+
+#[test]
+fn sources_pause_a_priority_above_100_kb_until_50_are_left_unless_the_file_says_otherwise() {
+    let queueing = |overrides: &[&str]| valid(STAR, &[SFC, overrides].concat()).build().switch.queueing;
+    let rules = SfcConfig { threshold: Bytes::from_kb(100), target: Bytes::from_kb(50) };
+    let usual = SfcSpec { rules, pauses: Pauses::Priority, cache: false, frame: Bytes::new(64) };
+    assert_eq!(queueing(&[]), Queueing::Sfc(usual));
+    // Beside PFC, and where packets may be lost.
+    assert_eq!(queueing(&["switch.flow-control=pfc"]), Queueing::Sfc(usual));
+    let lossy =
+        ["switch.overflow=drop", "transport.reliability=go-back-n", "switch.isolation.sfc.pauses=flow"];
+    assert_eq!(queueing(&lossy), Queueing::Sfc(SfcSpec { pauses: Pauses::Flow, ..usual }));
+}
+
+#[test]
+fn what_does_not_go_with_sources_that_pause_says_what_does() {
+    let refused = |set: &[&str], wanted: &[&str]| says(&report(STAR, &[SFC, set].concat()), wanted);
+    refused(
+        &["switch.flow-control=credits"],
+        &["isolation.kind = \"sfc\" watches the queues of a shared memory", "flow-control = \"pfc\""],
+    );
+    refused(&["switch.queueing=voq"], &["watches the queues of egress ports alone", "queueing = \"output\""]);
+    refused(&["switch.overflow=trim"], &["trimming has queues of its own"]);
+    refused(&["switch.arbiter=deficit"], &["takes turns between queues", "round-robin"]);
+    refused(&["switch.load-balancing=spray"], &["knows the one way of each flow"]);
+    refused(&["host.transport=put"], &["holds queue pairs at NICs", "transport = \"roce\""]);
+    refused(
+        &["switch.isolation.sfc.target=100KB"],
+        &["begins above 100 KB and is to last until 100 KB are left", "less than threshold"],
+    );
 }

@@ -1,7 +1,7 @@
 //! Switch side: which flow goes to the congested-flow queue?
 //!
-//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`], [`pyrrha`], [`recn`]; and one with windows
-//! between switches: [`floodgate`].
+//! Schemes that hold queues upstream instead of classes stand beside it: [`bfc`], [`dst_pfc`], [`pyrrha`], [`recn`]; one with windows between
+//! switches: [`floodgate`]; and one that pauses sources: [`sfc`].
 //!
 //! Congestion isolation keeps the packets of congesting flows in a queue of their own (CFQ), so that those of all others (in the
 //! NFQ) need not wait behind them. The table of a switch says which flows ([`Cft`]); [`Isolation`] holds the rules by which an
@@ -35,6 +35,7 @@ pub mod pyrrha;
 pub mod recn;
 #[cfg(feature = "config")]
 pub mod settings;
+pub mod sfc;
 mod slot;
 mod upstream;
 
@@ -46,7 +47,7 @@ pub use ici::{Context, IciConfig, IciMarking, MarkFacts};
 #[cfg(feature = "config")]
 pub use settings::{
     Apart, BfcParams, DrbcmParams, DstPfcParams, FloodgateParams, IsolationKind, IsolationSettings,
-    PyrrhaParams, QueueOrder, RecnParams,
+    PyrrhaParams, QueueOrder, RecnParams, SfcParams,
 };
 pub use slot::{Origin, Slot};
 pub use upstream::Upstream;

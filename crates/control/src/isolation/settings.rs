@@ -42,6 +42,9 @@ kinds! {
     Drbcm = "drbcm" reads Reads::Only(&["recn"]);
     /// FBICM whose roots alone mark packets, so that sources slow down (ICPP 2011). Needs a detector, and cc.kind other than none.
     Ccfit = "ccfit" reads Reads::Only(&["recn"]);
+    /// Source flow control (IEEE P802.1Qdw; arXiv 2305.00538): a switch whose queue is long tells the sources of what comes how long to
+    /// send nothing. Needs queueing = output; beside PFC or without it.
+    Sfc = "sfc" reads Reads::Only(&[]);
 }
 
 impl IsolationKind {
@@ -243,6 +246,38 @@ pub struct DrbcmParams {
     pub range: u32,
 }
 
+/// What a source pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pauses {
+    /// All that it sends in the priority: the switch before it takes the signal, and pauses the host as by PFC.
+    Priority,
+    /// The flow of the packet: its NIC takes the signal.
+    Flow,
+}
+
+/// Source flow control. A packet that finds more than `threshold` in its egress queue makes its source pause. That lasts as long as the
+/// port takes for what is beyond `target`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SfcParams {
+    /// A queue longer than this makes sources pause. All profiles: 100 KB (reconstructed: half of `switch.detector.kmax`, where RED
+    /// marks all).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub threshold: Quantity<Bytes>,
+    /// What the queue is to hold when a pause is over; less than `threshold`. All profiles: 50 KB (reconstructed: half of `threshold`).
+    #[schemars(extend("x-minimum" = "0B", "x-maximum" = "1GB"))]
+    pub target: Quantity<Bytes>,
+    /// What a source pauses. All profiles: priority (IEEE P802.1Qdw as it is known: hosts need only PFC).
+    pub pauses: Pauses,
+    /// Whether the switch before a source remembers which destinations signals were about, and makes its other hosts pause that send there.
+    /// All profiles: false (reconstructed: the abstract of arXiv 2305.00538 names the caching of signals, and no rule).
+    pub cache: bool,
+    /// Size of a signal on the wire. All profiles: 64 B (reconstructed: least Ethernet frame).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]
+    pub frame: Quantity<Bytes>,
+}
+
 /// How many slots a CFT has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -401,7 +436,7 @@ pub struct IciPlusParams {
 
 /// Congestion isolation: flows of a congestion tree have a queue of their own at every port, the congested-flow queue (CFQ), so
 /// that all others, in the normal-flow queue (NFQ), do not wait behind them: ci, ici and ici-plus, which need queueing = combined. bfc,
-/// dst-pfc, pyrrha, recn and its heirs hold queues upstream instead, and need queueing = output.
+/// dst-pfc, pyrrha, recn and its heirs hold queues upstream instead, and sfc pauses sources; they need queueing = output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Isolation")]
@@ -465,6 +500,8 @@ pub struct IsolationSettings {
     pub recn: RecnParams,
     /// kind = drbcm: its ranges.
     pub drbcm: DrbcmParams,
+    /// kind = sfc: when sources pause, and what.
+    pub sfc: SfcParams,
 }
 
 fn bytes(given: Option<Quantity<Bytes>>) -> Bytes {
@@ -512,7 +549,8 @@ impl IsolationSettings {
             | IsolationKind::Recn
             | IsolationKind::Fbicm
             | IsolationKind::Drbcm
-            | IsolationKind::Ccfit => {
+            | IsolationKind::Ccfit
+            | IsolationKind::Sfc => {
                 return Ok(None);
             }
             IsolationKind::Ci => Isolation::Ci(CiConfig { common }),

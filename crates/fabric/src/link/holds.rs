@@ -4,7 +4,7 @@ use backwater_control::isolation::recn::Aside;
 
 use crate::packet::{Kind, Packet};
 use crate::record::KeyedBy;
-use crate::spec::Queueing;
+use crate::spec::{Pauses, Queueing};
 use crate::world::World;
 
 /// An egress port of a switch as one number.
@@ -39,9 +39,10 @@ impl Packet {
 }
 
 impl World {
-    /// What a Hold frame names to a NIC: the flow; a destination, or a root, and a class.
+    /// What a Hold or Halt frame names to a NIC: the flow; a destination, or a root, and a class; or that alone.
     pub(crate) fn hold_key(&self, flow: u32, dst: u32, class: u8) -> u64 {
         let of = match self.queueing {
+            Queueing::Sfc(sfc) if sfc.pauses == Pauses::Priority => return class.into(),
             Queueing::DstPfc(_) => dst,
             Queueing::Pyrrha(_) => flow,
             Queueing::Recn(spec) => match spec.rules.aside {
@@ -58,9 +59,12 @@ impl World {
         !self.last_packet.is_empty()
     }
 
-    /// What a Hold frame names to a NIC, as records have it: a connection by its first flow, whichever the frame is of.
-    pub(crate) fn hold_names(&self, flow: u32, dst: u32) -> (KeyedBy, u32) {
+    /// What a Hold or Halt frame names to a NIC, as records have it: a connection by its first flow, whichever the frame is of.
+    pub(crate) fn hold_names(&self, flow: u32, dst: u32, class: u8) -> (KeyedBy, u32) {
         match self.queueing {
+            Queueing::Sfc(sfc) if sfc.pauses == Pauses::Priority => {
+                (KeyedBy::Priority, self.classes.priority(class).into())
+            }
             Queueing::DstPfc(_) | Queueing::Recn(_) => (KeyedBy::Destination, dst),
             _ => (KeyedBy::Flow, self.first_of(flow)),
         }

@@ -178,6 +178,7 @@ impl<N: Nics> Node for Host<N> {
                 self.ports.note_link_frame();
                 self.on_hold(packet, cx);
             }
+            Kind::Halt => self.on_halt(packet, cx),
             Kind::Cnp => {
                 let slot = world.sender_slot[packet.flow as usize];
                 self.senders[slot as usize].count(packet.echo);

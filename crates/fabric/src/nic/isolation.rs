@@ -1,5 +1,5 @@
 //! A NIC that takes part: what a CIM notified it of leaves in the congested class, until no CIM has come for a while. What a Hold frame
-//! names waits in a class whose gate never opens, until another one lets it go.
+//! names waits in a class whose gate never opens, until another one lets it go; what a Halt frame names, for the time that it says.
 //!
 //! The queue pairs concerned go from one class to the other, also while a class is paused; each keeps its place in time, and in
 //! the round. A NIC that nobody has notified has no event and asks nothing. With several ports a CIM concerns what leaves by the one at
@@ -16,7 +16,7 @@ use crate::nic::host::Host;
 use crate::nic::nics::{Nics, queue_among};
 use crate::observe::isolation_stats::Noted;
 use crate::packet::{Kind, Packet};
-use crate::record::{ClosureRecord, GateChange, IsolationEvent};
+use crate::record::{ClosureRecord, GateChange, IsolationEvent, KeyedBy};
 use crate::switch::cioq::isolation::Rules;
 use crate::switch::cioq::isolation::entries::{behind, ends_of, parts_of};
 use crate::transport::roce::queue_pair::Sender;
@@ -34,7 +34,10 @@ struct Entry {
     /// The port by which it was notified: it concerns what leaves by that.
     port: u16,
     root: u32,
-    /// When it is forgotten, if no CIM comes before.
+    /// Of what a Halt frame names: its name in records, and its class.
+    name: (KeyedBy, u32),
+    class: u8,
+    /// When it is forgotten, if no frame comes before that says so again.
     until: u64,
     /// [`KeyKind::Root`]: the destinations behind the root, a bit each.
     behind: Vec<u64>,
@@ -76,10 +79,11 @@ impl Notified {
     fn keep(&mut self, (key, port): (Key, u16), root: u32, until: u64) -> bool {
         let is_it = |entry: &&mut Entry| (entry.key, entry.port) == (key, port);
         if let Some(known) = self.entries.iter_mut().find(is_it) {
-            known.until = until;
+            known.until = known.until.max(until);
             return false;
         }
-        self.entries.push(Entry { key, port, root, until, behind: Vec::new() });
+        let name = (KeyedBy::Flow, 0);
+        self.entries.push(Entry { key, port, root, name, class: 0, until, behind: Vec::new() });
         true
     }
 
@@ -167,25 +171,71 @@ impl<N: Nics> Host<N> {
         if holds == self.notified.entries.iter().any(|entry| (entry.key, entry.port) == known) {
             return;
         }
-        let (scope, key) = cx.world.hold_names(flow, dst);
+        let name = cx.world.hold_names(flow, dst, class);
+        let change = if holds { GateChange::Closed } else { GateChange::Opened };
+        self.note_gate((name, class), self.nic(), change, cx);
+    }
+
+    fn note_gate<P: Post<Packet>>(
+        &mut self,
+        ((scope, key), class): ((KeyedBy, u32), u8),
+        port: u16,
+        change: GateChange,
+        cx: &mut Ctx<'_, P>,
+    ) {
         let record = ClosureRecord {
             time: Time::from_ps(cx.now),
             node: self.ports.node(),
-            port: self.nic(),
+            port,
             priority: cx.world.classes.priority(class),
             scope,
             key,
-            change: if holds { GateChange::Closed } else { GateChange::Opened },
+            change,
             bytes: Bytes::ZERO,
         };
         self.ports.records_mut().closures.push(record);
         cx.post.recorded(1);
     }
 
-    /// Forgets what no CIM has notified it of again in time.
+    /// A flow, or all of its class, is to pause for a time. One that pauses already goes on until the later of both ends.
+    #[cold]
+    pub(crate) fn on_halt<P: Post<Packet>>(&mut self, halt: &Packet, cx: &mut Ctx<'_, P>) {
+        let (world, port) = (cx.world, self.nic());
+        let flow = &world.flows[halt.flow as usize];
+        let class = world.classes.class(flow.priority);
+        let until = cx.now + u64::from(halt.seq) * 1000;
+        self.ports.set_timer(until, NIC, Purpose::Forget, 0);
+        if !self.notified.keep((world.hold_key(halt.flow, flow.dst, class), port), 0, until) {
+            return;
+        }
+        let name = world.hold_names(halt.flow, flow.dst, class);
+        let entry = self.notified.entries.last_mut().expect("pushed above");
+        (entry.name, entry.class) = (name, class);
+        if world.notes_truth() {
+            self.note_gate((name, class), port, GateChange::Closed, cx);
+        }
+        self.regroup((class, world.held_class()), cx.now, world);
+        self.send_next(cx);
+    }
+
+    /// Pauses may be over.
+    fn go_on<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
+        let over = self.notified.expire(cx.now);
+        for entry in &over {
+            if cx.world.notes_truth() {
+                self.note_gate((entry.name, entry.class), entry.port, GateChange::Opened, cx);
+            }
+            self.regroup((cx.world.held_class(), entry.class), cx.now, cx.world);
+        }
+        if !over.is_empty() {
+            self.send_next(cx);
+        }
+    }
+
+    /// Forgets what no CIM has notified it of again in time, and pauses that are over.
     #[cold]
     pub(crate) fn forget<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
-        let Some(rules) = &cx.world.isolation else { return };
+        let Some(rules) = &cx.world.isolation else { return self.go_on(cx) };
         let expired = self.notified.expire(cx.now);
         if let Some(next) = self.notified.next() {
             self.ports.set_timer(next, NIC, Purpose::Forget, 0);
@@ -222,7 +272,7 @@ impl<N: Nics> Host<N> {
     fn regroup(&mut self, (from, to): (u8, u8), now: u64, world: &World) {
         for port in 0..self.ports.count() {
             let Self { notified, senders, nics, pacing_queue, .. } = self;
-            let goes = |pair| notified.class_of(&senders[pair as usize], port, world) != from;
+            let goes = |pair| notified.class_of(&senders[pair as usize], port, world) == to;
             let moved = queue_among(pacing_queue, nics, port).take_if(from, goes);
             if moved.is_empty() {
                 continue;

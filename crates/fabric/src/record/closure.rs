@@ -1,4 +1,4 @@
-//! Gates of less than a priority: of a queue of a switch, or at a NIC of a flow or of what goes to a destination.
+//! Gates of a queue of a switch, or at a NIC of a flow, of what goes to a destination, or of a priority that a switch further on pauses.
 use backwater_units::{Bytes, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -22,6 +22,8 @@ pub enum KeyedBy {
     Flow,
     /// All that a NIC sends to a destination.
     Destination,
+    /// All that a NIC sends in the priority.
+    Priority,
 }
 
 /// A gate of less than a priority closed or opened (seen at the held side). Gates of whole priorities are in
@@ -38,7 +40,7 @@ pub struct ClosureRecord {
     pub priority: u8,
     /// What it is of.
     pub scope: KeyedBy,
-    /// The number of the queue, the flow, or the node index of the destination.
+    /// The number of the queue, the flow or the priority, or the node index of the destination.
     pub key: u32,
     /// What became of it.
     pub change: GateChange,

@@ -1,8 +1,9 @@
-//! Queues of flows or destinations that hold each other upstream, and windows of destinations.
+//! Queues of flows or destinations that hold each other upstream, windows of destinations, and pauses of sources.
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
 use backwater_control::isolation::recn::RecnConfig;
+use backwater_control::isolation::sfc::SfcConfig;
 use backwater_units::Bytes;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -98,4 +99,26 @@ pub struct FloodgateSpec {
     pub frame: Bytes,
     /// That of an entry, of which such a frame has at most 40.
     pub entry: Bytes,
+}
+
+/// Source flow control: one queue per egress port and priority, and signals to the sources of what comes to a long one. With PFC or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct SfcSpec {
+    /// When a source is to pause, and how long.
+    pub rules: SfcConfig,
+    /// What it pauses.
+    pub pauses: Pauses,
+    /// Whether the switch before a source remembers the destinations of signals.
+    pub cache: bool,
+    /// Size of a signal on the wire.
+    pub frame: Bytes,
+}
+
+/// What a source pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub enum Pauses {
+    /// The priority.
+    Priority,
+    /// The flow.
+    Flow,
 }

@@ -21,6 +21,7 @@ use crate::switch::keyed::dst_pfc::DstPfc;
 use crate::switch::keyed::floodgate::Floodgate;
 use crate::switch::keyed::pyrrha::Pyrrha;
 use crate::switch::keyed::recn::Recn;
+use crate::switch::keyed::sfc::Sfc;
 use crate::switch::output::Output;
 use crate::switch::trimming::Trimmer;
 use crate::switch::truth::Holder;
@@ -223,6 +224,8 @@ pub(crate) enum SwitchFabric {
     Pyrrha(Box<Keyed<Pyrrha>>),
     /// Queues set aside for roots, which are held upstream.
     Recn(Box<Keyed<Recn>>),
+    /// One queue per egress port and class; a long one makes sources pause.
+    Sfc(Box<Sfc>),
 }
 
 /// Asks the fabric that it is.
@@ -241,6 +244,7 @@ macro_rules! of {
             SwitchFabric::Floodgate($it) => $ask,
             SwitchFabric::Pyrrha($it) => $ask,
             SwitchFabric::Recn($it) => $ask,
+            SwitchFabric::Sfc($it) => $ask,
         }
     };
 }
@@ -272,6 +276,7 @@ impl SwitchFabric {
                 Self::Pyrrha(Box::new(Pyrrha::switch(node, network, classes, spec, of)))
             }
             Queueing::Recn(spec) => Self::Recn(Box::new(Recn::switch(node, network, classes, spec))),
+            Queueing::Sfc(spec) => Self::Sfc(Box::new(Sfc::new(node, network, spec))),
             Queueing::Input => {
                 Self::Input(Box::new(Voq::new(count, classes, queues, InputFifos::new(queues), world)))
             }

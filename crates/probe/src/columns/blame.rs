@@ -33,7 +33,7 @@ impl Table for HoldRecord {
         column(
             "held_key",
             "index",
-            "What of that priority is held, as in closures: a queue, a flow or a destination. Null: all of it.",
+            "What of that priority is held, as in closures: a queue, a flow, a destination, or at a NIC the priority. Null: all of it.",
             Take::MaybeU64(|r| r.held_key.map(u64::from)),
         ),
         column(
@@ -89,13 +89,13 @@ impl Table for ClosureRecord {
         column(
             "scope",
             "word",
-            "What the gate is of: a queue of a switch; at a NIC a flow, or all that goes to a destination.",
+            "What the gate is of: a queue of a switch; at a NIC a flow, all that goes to a destination, or the priority. A switch further on pauses that.",
             Take::Word(SCOPE_WORDS, |r| r.scope as u8),
         ),
         column(
             "key",
             "index",
-            "Number of the queue (of a set-aside queue what it is for), of the flow (the first of its connection), or of the node of the destination.",
+            "Number of the queue (of a set-aside queue what it is for), of the flow (the first of its connection), of the node of the destination, or of the priority.",
             Take::U32(|r| r.key),
         ),
         column(

@@ -55,7 +55,7 @@ impl Table for FrameRecord {
         column(
             "seq",
             "index",
-            "Data: number of the packet within the flow, from 0. ACK: packets received in order. Null for frames of the link and congestion isolation messages.",
+            "Data: number of the packet within the flow, from 0. ACK: packets received in order. Halt: for how many nanoseconds to pause. Null for frames of the link and congestion isolation messages.",
             Take::MaybeU64(|r| r.is_of_a_flow().then(|| u64::from(r.seq))),
         ),
         column(

@@ -21,7 +21,7 @@ impl Table for IsolationRecord {
             "what",
             "word",
             "allocated; refused (no slot was left); released; mirrored (an ingress port took a slot for the entry) or \
-             mirror-refused; readmitted (allocated again, with its history); notified (a CIM was sent upstream).",
+             mirror-refused; readmitted (allocated again, with its history); notified (a CIM was sent upstream, or a signal to a source).",
             Take::Word(ISOLATION_WORDS, |r| r.what as u8),
         ),
         node(|r| r.node),
@@ -114,7 +114,12 @@ impl Table for SwitchRecord {
         ),
         column("peak_slots", "count", "Most slots in use at a time.", Take::U32(|r| r.peak_slots)),
         column("entries_left", "count", "Entries at the end of the run.", Take::U64(|r| r.entries_left)),
-        column("cims_sent", "count", "CIMs sent upstream.", Take::U64(|r| r.cims_sent)),
+        column(
+            "cims_sent",
+            "count",
+            "CIMs sent upstream, or signals to sources.",
+            Take::U64(|r| r.cims_sent),
+        ),
         column("cims_received", "count", "CIMs received from downstream.", Take::U64(|r| r.cims_received)),
         column(
             "moved_packets",

@@ -277,7 +277,7 @@ impl Table for PortRecord {
         column(
             "pauses_sent",
             "count",
-            "PAUSE frames that this port sent upstream for this priority; 0 under credits.",
+            "PAUSE frames that this port sent upstream for this priority, and other frames that hold something for what came by it; 0 under credits.",
             Take::U64(|r| r.pauses_sent),
         ),
         column("paused_ps", "ps", "Time for which the gate was closed.", Take::U64(|r| r.paused.as_ps())),

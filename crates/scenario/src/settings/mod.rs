@@ -37,7 +37,7 @@ pub use arbitration::{VlArbitration, VlWeight};
 pub use backwater_control::config::{Kinds, Parameter};
 pub use backwater_control::detector::{ByRate, DetectorKind, DetectorSettings, MarkAt, MarkBasis, TcdParams};
 pub use backwater_control::isolation::settings::{
-    Apart, BfcParams, DrbcmParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn,
+    Apart, BfcParams, DrbcmParams, DstPfcParams, FloodgateParams, IciParams, IciPlusParams, NotifyOn, Pauses,
     PyrrhaParams, QueueClass, QueueOrder, Ramp, RecnParams, RootMatch, RootPace, Slots,
 };
 pub use backwater_control::isolation::{IsolationKind, IsolationSettings, KeyKind};

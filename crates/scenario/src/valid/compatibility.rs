@@ -278,7 +278,9 @@ const CLASHES: &[Clash] = &[
         both: |it| keyed::is_on(it) && it.switch.queueing != Queueing::Output,
         message: |it| {
             let here = is("switch.queueing", it.switch.queueing);
-            let does = if keyed::holds(it) {
+            let does = if keyed::is_beside(it) {
+                "watches the queues of egress ports alone"
+            } else if keyed::holds(it) {
                 "gives flows queues of their own at egress ports"
             } else {
                 "keeps packets apart before the queues of egress ports"
@@ -290,7 +292,7 @@ const CLASHES: &[Clash] = &[
     },
     Clash {
         at: &["switch", "flow-control"],
-        both: |it| keyed::is_on(it) && it.switch.flow_control != FlowControl::None,
+        both: |it| keyed::is_on(it) && !keyed::is_beside(it) && it.switch.flow_control != FlowControl::None,
         message: |it| {
             let here = is("switch.flow-control", it.switch.flow_control);
             format!(
@@ -302,8 +304,24 @@ const CLASHES: &[Clash] = &[
         help: "write switch.flow-control = \"none\", or switch.isolation.kind = \"none\"",
     },
     Clash {
+        at: &["switch", "flow-control"],
+        both: |it| keyed::is_beside(it) && it.switch.flow_control == FlowControl::Credits,
+        message: |it| format!("{} watches the queues of a shared memory, as under PFC", holding(it)),
+        label: "not with credits",
+        help: "write switch.flow-control = \"pfc\" or \"none\", or switch.isolation.kind = \"none\"",
+    },
+    Clash {
         at: &["switch", "overflow"],
-        both: |it| keyed::is_on(it) && it.switch.overflow != OnOverflow::Stop,
+        both: |it| keyed::is_beside(it) && it.switch.overflow == OnOverflow::Trim,
+        message: |it| {
+            format!("{} watches queues in a shared memory, and trimming has queues of its own", holding(it))
+        },
+        label: "not with trimming",
+        help: "write switch.overflow = \"drop\" or \"stop\"",
+    },
+    Clash {
+        at: &["switch", "overflow"],
+        both: |it| keyed::is_on(it) && !keyed::is_beside(it) && it.switch.overflow != OnOverflow::Stop,
         message: |it| format!("{} is for a fabric that loses nothing", holding(it)),
         label: "nothing is lost here",
         help: "write switch.overflow = \"stop\"",
@@ -526,7 +544,7 @@ struct FaultClash {
 
 const FAULT_CLASHES: &[FaultClash] = &[
     FaultClash {
-        both: |it, _| keyed::is_on(it),
+        both: |it, _| keyed::is_on(it) && !keyed::is_beside(it),
         message: |it| {
             format!("would break what switches know of each other, which {} does not repair", holding(it))
         },

@@ -1,12 +1,14 @@
-//! Queues of flows or destinations at egress ports, which are held upstream, and windows of destinations: what they need of the traffic.
+//! Queues of flows or destinations at egress ports, which are held upstream, windows of destinations, and pauses of sources: what they need of
+//! the traffic.
 use backwater_codes::Code;
 use backwater_control::isolation::dst_pfc::Thresholds;
 use backwater_control::isolation::floodgate::FloodgateConfig;
 use backwater_control::isolation::pyrrha::Rules;
 use backwater_control::isolation::recn::{Aside, RecnConfig};
-use backwater_control::isolation::{BfcParams, DstPfcParams, FloodgateParams, PyrrhaParams};
+use backwater_control::isolation::sfc::SfcConfig;
+use backwater_control::isolation::{BfcParams, DstPfcParams, FloodgateParams, PyrrhaParams, SfcParams};
 use backwater_fabric::{
-    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, PoolOrder, PyrrhaSpec, Queueing, RecnSpec,
+    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, Pauses, PoolOrder, PyrrhaSpec, Queueing, RecnSpec, SfcSpec,
 };
 use backwater_topology::Network;
 
@@ -16,10 +18,19 @@ use super::{Context, mtu};
 use crate::document::at;
 use crate::settings::{self, IsolationKind, QueueOrder, RootMatch, RootPace, Settings};
 
-/// Whether switches hold flows or destinations instead of classes.
+/// Whether switches hold flows or destinations instead of classes, or sources beside them.
 pub(super) fn holds(settings: &Settings) -> bool {
     let kind = settings.switch.isolation.kind;
-    matches!(kind, IsolationKind::Bfc | IsolationKind::DstPfc | IsolationKind::Pyrrha) || kind.sets_aside()
+    kind.sets_aside()
+        || matches!(
+            kind,
+            IsolationKind::Bfc | IsolationKind::DstPfc | IsolationKind::Pyrrha | IsolationKind::Sfc
+        )
+}
+
+/// Whether switches do so beside the flow control of links, and know nothing of each other that a fault could break.
+pub(super) fn is_beside(settings: &Settings) -> bool {
+    settings.switch.isolation.kind == IsolationKind::Sfc
 }
 
 /// The same, or have windows for destinations.
@@ -62,6 +73,7 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
     let isolation = &context.settings.switch.isolation;
     let (kind, bfc, dst_pfc, floodgate, pyrrha) =
         (isolation.kind, isolation.bfc, isolation.dst_pfc, isolation.floodgate, isolation.pyrrha);
+    let sfc = isolation.sfc;
     if kind == IsolationKind::Floodgate {
         return Some(Queueing::Floodgate(windows(context, network, floodgate)));
     }
@@ -83,8 +95,26 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
         IsolationKind::DstPfc => Queueing::DstPfc(of_destinations(context, network, dst_pfc)),
         IsolationKind::Pyrrha => Queueing::Pyrrha(of_roots(context, network, pyrrha)),
         kind if kind.sets_aside() => Queueing::Recn(set_aside(context)),
+        IsolationKind::Sfc => Queueing::Sfc(of_sources(context, sfc)),
         _ => Queueing::Bfc(of_flows(bfc)),
     })
+}
+
+fn of_sources(context: &mut Context<'_>, given: SfcParams) -> SfcSpec {
+    let (threshold, target) = (given.threshold.0, given.target.0);
+    if target >= threshold {
+        context.report(
+            &at!["switch", "isolation", "sfc", "target"],
+            format!("a pause begins above {threshold} and is to last until {target} are left"),
+            "below threshold",
+            "write a target of less than threshold, such as half of it",
+        );
+    }
+    let pauses = match given.pauses {
+        settings::Pauses::Priority => Pauses::Priority,
+        settings::Pauses::Flow => Pauses::Flow,
+    };
+    SfcSpec { rules: SfcConfig { threshold, target }, pauses, cache: given.cache, frame: given.frame.0 }
 }
 
 fn of_flows(bfc: BfcParams) -> BfcSpec {

@@ -205,16 +205,18 @@ def _at_sources(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
 
 
 def _at_nics(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
-    """Flows with the gate of their NIC as their `queue`."""
+    """Flows with a gate of their NIC as their `queue`: that of the priority, and one of less beside it."""
     port = pl.col("src_index") * 65_536 + pl.col("src_port_index")
     # A NIC that was told that a flow is isolated sends it in the priority of such flows.
     lanes = [flows.with_columns(queue=port * 8 + pl.col("priority"))]
     if known.isolated is not None:
         lanes.append(flows.with_columns(queue=port * 8 + known.isolated))
-    scoped = pl.concat(lanes).join(known.scopes, on="queue", how="left", maintain_order="left")
-    own = pl.when(pl.col("scope") == "destination").then("dst_index").otherwise("held_as")
-    keyed = scoped.with_columns(key=pl.when(pl.col("scope").is_null()).then(whole_priority()).otherwise(own))
-    return known.numbered(keyed)
+    every = pl.concat(lanes)
+    scoped = every.join(known.scopes, on="queue", how="inner", maintain_order="left")
+    named = pl.when(pl.col("scope") == "destination").then("dst_index")
+    own = named.when(pl.col("scope") == "priority").then("priority").otherwise("held_as")
+    keyed = [every.with_columns(key=whole_priority()), scoped.drop("scope").with_columns(key=own.cast(pl.Int64))]
+    return known.numbered(pl.concat(keyed))
 
 
 def _held_at_end(truth: Truth, known: OwnGates, flows: pl.DataFrame) -> int:

@@ -1,7 +1,8 @@
 """Gates of whole priorities and of less, as one set: each has a number, whatever it is of.
 
-Where switches hold queues upstream, a queue of a port has a gate, and at a NIC a flow or a destination. Their closures
-take the place of those of the priority, which say there only that everything behind it was held.
+Where switches hold queues upstream, a queue of a port has a gate, and at a NIC a flow, a destination, or a priority
+that a switch further on pauses. Closures of queues take the place of those of the priority, which say there only that
+everything behind it was held. At a NIC those of PFC stand beside.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class OwnGates:
     def __init__(self, results: Results, classes: Gates) -> None:
         end_ps = measures.end_ps(results)
         changes = _changes(results)
-        apart = changes["queue"].unique().implode()
+        apart = changes.filter(pl.col("scope") == "queue")["queue"].unique().implode()
         whole = classes.off.filter(~pl.col("queue").is_in(apart))
-        #: The scope of gates within a queue: queue, flow or destination.
+        #: The scope of gates within a queue: queue, flow, destination or priority.
         self.scopes = changes.select("queue", "scope").unique()
         holds = _named(_holds(results), self.scopes, first_flows(results))
         waits = keyed_by(results, "waits", "key", [])

@@ -105,6 +105,7 @@ _KINDS = {
     "hold": "hold frame",
     "return": "return frame",
     "aside": "frame that sets a queue aside",
+    "halt": "halt frame",
     "free": "frame that frees a queue",
     "merge": "frame that merges roots",
     "put": "PUT",

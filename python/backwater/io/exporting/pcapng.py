@@ -19,7 +19,7 @@ _ECN = {"not-capable": 0, "capable": 1, "UE": 2, "CE": 3}
 #: What PUT streams send, in the words of RoCE. No standard has frames that hold queues or give back windows: they look
 #: like CIMs here.
 _BETWEEN_SWITCHES = ("hold", "aside", "free", "merge", "return")
-_LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack"} | dict.fromkeys(_BETWEEN_SWITCHES, "cim")
+_LIKE = {"put": "data", "put-ack": "ack", "put-nack": "nack", "halt": "cnp"} | dict.fromkeys(_BETWEEN_SWITCHES, "cim")
 
 
 def write(run: Results, out: Path, ports: list[str], snap: int) -> tuple[int, list[str]]:

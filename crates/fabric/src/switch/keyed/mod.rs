@@ -1,6 +1,6 @@
 //! A switch with a pool of queues at each egress port, which holds queues upstream and not classes. Which packets share a queue and how long
-//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`], [`pyrrha`], [`recn`]. A switch of its own, which holds nothing upstream, is
-//! [`floodgate`].
+//! it may be is the rule of a [`Scheme`]: [`bfc`], [`dst_pfc`], [`pyrrha`], [`recn`]. Switches of their own, which have no such queues, are
+//! [`floodgate`] and [`sfc`].
 //!
 //! ```text
 //!   link ─▶ queue of its key at the egress port ─┬─▶ of the open ones the next in turn ─▶ link, with a tag of the scheme's
@@ -21,6 +21,7 @@ mod flows;
 pub(crate) mod pyrrha;
 pub(crate) mod recn;
 pub(crate) mod roots;
+pub(crate) mod sfc;
 
 use backwater_control::CodePoint;
 use backwater_control::isolation::Origin;
@@ -463,7 +464,7 @@ impl<S: Scheme> Keyed<S> {
             let upstream = self.scheme.upstream_key(upstream);
             let bytes = self.bytes_from(chassis, (packet.port, upstream), (out, scope), false);
             let by_host = self.links.to_host[usize::from(packet.port)];
-            let named = cx.world.hold_names(packet.flow, packet.dst).1;
+            let named = cx.world.hold_names(packet.flow, packet.dst, packet.class).1;
             let key = if by_host { named } else { upstream };
             let name = self.scheme.name(chassis.ports.at(out, packet.class), queue);
             let scope = if S::GATES { Scope { key: name, ..scope } } else { Scope::class(packet.class) };

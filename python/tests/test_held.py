@@ -58,6 +58,8 @@ blame = true
 pauses = true
 """
 KEYED = ("switch.flow-control=none", "switch.buffer=64MB")
+#: What the gates of NICs are of.
+AT_NICS = {"dst-pfc": "destination", "bfc": "flow", "pyrrha": "root", "recn": "root", "fbicm": "destination"}
 
 # A comes over the spine, B does not: both flood h3. V goes the way of A to another host.
 TWO_LEAVES = TREE.replace('kind = "star"\nhosts = 4', 'kind = "leaf-spine"\nleaves = 2\nspines = 1\nhosts-per-leaf = 3')
@@ -102,8 +104,8 @@ def test_without_flow_control_nothing_is_held_and_all_is_missed(runs: Callable[.
     assert held.missed_ps > 0
 
 
-@pytest.mark.parametrize("kind", ["dst-pfc", "bfc", "fbicm"])
-def test_what_holds_destinations_or_flows_holds_no_victim(kind: str, runs: Callable[..., Blame]) -> None:
+@pytest.mark.parametrize("kind", AT_NICS)
+def test_what_holds_less_than_a_priority_holds_no_victim(kind: str, runs: Callable[..., Blame]) -> None:
     blame = runs("held-star", TREE, *KEYED, f"switch.isolation.kind={kind}")
     held, at_source = blame.held, _at_source(blame)
     assert (held.precision, held.wrong_ps, held.unexplained_ps) == (1, 0, 0)
@@ -111,7 +113,7 @@ def test_what_holds_destinations_or_flows_holds_no_victim(kind: str, runs: Calla
     assert held.right_ps == pytest.approx(at_source["A"] + at_source["B"])
     assert held.right_ps > 0
     closures = blame.results.table("closures").with_columns(pl.col("scope", "change").cast(pl.String)).collect()
-    assert set(closures["scope"]) == {"flow" if kind == "bfc" else "destination"}
+    assert set(closures["scope"]) == {AT_NICS[kind]}
     # Whatever closes opens again.
     counts = dict(closures.group_by("change").len().iter_rows())
     assert counts["closed"] == counts["opened"] > 0
@@ -153,16 +155,46 @@ def test_pfc_holds_who_shares_links_with_the_tree(runs: Callable[..., Blame]) ->
     assert 0 < held.precision < 1
 
 
-@pytest.mark.parametrize("kind", ["dst-pfc", "bfc", "fbicm"])
+@pytest.mark.parametrize("kind", AT_NICS)
 def test_over_several_switches_holds_lead_to_their_root(kind: str, runs: Callable[..., Blame]) -> None:
     blame = runs("held-leaves", TWO_LEAVES, V_IS_LONG, *KEYED, f"switch.isolation.kind={kind}")
     held = blame.held
     assert (held.precision, held.wrong_ps, held.unexplained_ps) == (1, 0, 0)
     # A is held at switches, too, and B at its NIC.
     scopes = blame.results.table("closures").select(pl.col("scope").cast(pl.String).unique()).collect()["scope"]
-    assert set(scopes) == {"queue", "flow" if kind == "bfc" else "destination"}
+    assert set(scopes) == {"root"} if kind in ("pyrrha", "recn") else {"queue", AT_NICS[kind]}
     # V feeds no root: what stands held beside it in the queues of its ports does not crowd them.
     assert dict(blame.flows.select("traffic", "verdict").iter_rows())["V"] != "culprit"
+
+
+def test_the_gate_of_a_root_has_its_name(runs: Callable[..., Blame]) -> None:
+    blame = runs("held-leaves", TWO_LEAVES, *KEYED, "switch.isolation.kind=pyrrha")
+    keys = blame.results.table("closures").select("key").unique().collect()["key"].to_list()
+    ports = blame.results.ports.select("node_index", "port_index", "port").unique().collect()
+    names = {node * 1024 + port: name for node, port, name in ports.iter_rows()}
+    # A and B meet at the last link to h3.
+    assert [names[key].split("->")[1] for key in keys] == ["h3"]
+
+
+def test_who_waits_for_a_window_is_held(runs: Callable[..., Blame]) -> None:
+    blame = runs("held-leaves", TWO_LEAVES, *KEYED, "switch.isolation.kind=floodgate")
+    held = blame.held
+    # No NIC is held: A alone, which crosses the spine to h3, waits for a window, and V goes by.
+    assert set(_at_source(blame).values()) == {0}
+    waits = blame.results.table("waits").filter(pl.col("key").is_not_null()).collect()
+    waits = waits.join(blame.flows.select("flow", "traffic"), on="flow")
+    assert set(waits["traffic"]) == {"A"}
+    last = waits.filter("last").select((pl.col("end_ps") - pl.col("start_ps")).sum()).item()
+    assert last > 0
+    assert (held.precision, held.right_ps, held.wrong_ps, held.unexplained_ps) == (1, last, 0, 0)
+    # What is held and what waits at the last link add up to what its last packet spent at switches, but for the wire.
+    alone = runs("held-leaves", TWO_LEAVES, 'run.only=["A"]', *KEYED, "switch.isolation.kind=floodgate").held
+    assert (alone.held_ps, alone.missed_ps) == (0, 0)
+
+
+def test_in_one_switch_there_is_no_window_to_wait_for(runs: Callable[..., Blame]) -> None:
+    held = runs("held-star", TREE, *KEYED, "switch.isolation.kind=floodgate").held
+    assert (held.held_ps, held.precision, held.recall) == (0, None, 0)
 
 
 def _sums_hold(held: Held) -> None:

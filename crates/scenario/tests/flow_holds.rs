@@ -5,7 +5,8 @@ use backwater_control::isolation::pyrrha::Rules;
 use backwater_control::isolation::recn::{Aside, RecnConfig};
 use backwater_control::isolation::sfc::SfcConfig;
 use backwater_fabric::{
-    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, Pauses, PoolOrder, PyrrhaSpec, Queueing, RecnSpec, SfcSpec,
+    Apart, BfcSpec, DstPfcSpec, FloodgateSpec, Pace, Pauses, PoolOrder, PyrrhaSpec, Queueing, RecnSpec,
+    SfcSpec,
 };
 use backwater_units::{Bytes, Span};
 

@@ -59,12 +59,15 @@ impl World {
         !self.last_packet.is_empty()
     }
 
-    /// What a Hold or Halt frame names to a NIC, as records have it: a connection by its first flow, whichever the frame is of.
+    /// What a Hold or Halt frame names to a NIC, as records have it: a connection by its first flow, whichever the frame is of. A root has the
+    /// place of a flow in frames.
     pub(crate) fn hold_names(&self, flow: u32, dst: u32, class: u8) -> (KeyedBy, u32) {
         match self.queueing {
             Queueing::Sfc(sfc) if sfc.pauses == Pauses::Priority => {
                 (KeyedBy::Priority, self.classes.priority(class).into())
             }
+            Queueing::Pyrrha(_) => (KeyedBy::Root, flow),
+            Queueing::Recn(spec) if spec.rules.aside == Aside::Root => (KeyedBy::Root, flow),
             Queueing::DstPfc(_) | Queueing::Recn(_) => (KeyedBy::Destination, dst),
             _ => (KeyedBy::Flow, self.first_of(flow)),
         }

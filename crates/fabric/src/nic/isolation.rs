@@ -146,9 +146,8 @@ impl<N: Nics> Host<N> {
         let ((holds, class, _), apart) = (frame.held(), cx.world.held_class());
         let of = if frame.kind == Kind::Merge { frame.dst } else { frame.flow };
         let held = (cx.world.hold_key(of, frame.dst, class), self.nic());
-        // The ground truth follows no gates of roots.
-        if cx.world.notes_truth() && cx.world.ways.is_none() {
-            self.note_held((frame.flow, frame.dst, class), holds, cx);
+        if cx.world.notes_truth() {
+            self.note_held((of, frame.dst, class), holds, cx);
         }
         if holds {
             self.notified.keep(held, 0, u64::MAX);

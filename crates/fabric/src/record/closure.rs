@@ -1,4 +1,4 @@
-//! Gates of a queue of a switch, or at a NIC of a flow, of what goes to a destination, or of a priority that a switch further on pauses.
+//! Gates of a queue of a switch, of a flow, a destination or a congestion root, or at a NIC of a priority that a switch further on pauses.
 use backwater_units::{Bytes, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -20,8 +20,10 @@ pub enum KeyedBy {
     Queue,
     /// A flow, at its NIC.
     Flow,
-    /// All that a NIC sends to a destination.
+    /// What goes to a destination by that port.
     Destination,
+    /// What has a congestion root on its way.
+    Root,
     /// All that a NIC sends in the priority.
     Priority,
 }
@@ -40,7 +42,7 @@ pub struct ClosureRecord {
     pub priority: u8,
     /// What it is of.
     pub scope: KeyedBy,
-    /// The number of the queue, the flow or the priority, or the node index of the destination.
+    /// The number of the queue, the flow or the priority, the node index of the destination, or the port of the root: node index · 1024 + port.
     pub key: u32,
     /// What became of it.
     pub change: GateChange,

@@ -102,11 +102,11 @@ impl Chassis {
     pub(crate) fn waited_in<P: Post<Packet>>(
         &mut self,
         packet: &Packet,
-        (out, queue): (u16, u32),
+        from: (u16, Option<u32>),
         cx: &mut Ctx<'_, P>,
     ) {
         if cx.world.notes_truth() {
-            self.follow_in(packet, (out, (queue != Scope::ALL).then_some(queue)), cx);
+            self.follow_in(packet, from, cx);
         }
     }
 

@@ -33,7 +33,7 @@ impl Table for HoldRecord {
         column(
             "held_key",
             "index",
-            "What of that priority is held, as in closures: a queue, a flow, a destination, or at a NIC the priority. Null: all of it.",
+            "What of that priority is held, as the key in closures. Null: all of it.",
             Take::MaybeU64(|r| r.held_key.map(u64::from)),
         ),
         column(
@@ -53,7 +53,7 @@ impl Table for HoldRecord {
         column(
             "blocker_key",
             "index",
-            "Number of that queue, of a switch with several for a port and priority. Null: there is one.",
+            "What that queue is of, as the key in closures. Null: it has no gate of its own.",
             Take::MaybeU64(|r| r.blocker_key.map(u64::from)),
         ),
         column(
@@ -77,8 +77,9 @@ impl Table for HoldRecord {
 
 impl Table for ClosureRecord {
     const ID: TableId = TableId::Closures;
-    const DOC: &'static str = "One row per change of a gate of less than a priority, of switches that hold queues upstream (BFC, \
-                               PFC by destination): seen at what it stops or lets go. Gates of whole priorities are in pauses.";
+    const DOC: &'static str = "One row per change of a gate of less than a priority, where switches hold queues, destinations or \
+                               roots: seen at what it stops or lets go. Gates of whole priorities are in pauses. A destination \
+                               without a window counts as closed (Floodgate).";
     const COLUMNS: &'static [Column<Self>] = &[
         time_ps("When the gate closed or opened, or what stood behind it had left.", |r| r.time.as_ps()),
         node(|r| r.node),
@@ -89,13 +90,15 @@ impl Table for ClosureRecord {
         column(
             "scope",
             "word",
-            "What the gate is of: a queue of a switch; at a NIC a flow, all that goes to a destination, or the priority. A switch further on pauses that.",
+            "What the gate is of: a queue of a switch, a flow, what goes to a destination, or what passes a root. At a NIC also a \
+             priority, which a switch further on pauses.",
             Take::Word(SCOPE_WORDS, |r| r.scope as u8),
         ),
         column(
             "key",
             "index",
-            "Number of the queue (of a set-aside queue what it is for), of the flow (the first of its connection), of the node of the destination, or of the priority.",
+            "Number of the queue (of a set-aside queue what it is for), of the flow (the first of its connection), of the node of \
+             the destination, or of the priority. A root is the number of its node, times 1024, plus that of its port.",
             Take::U32(|r| r.key),
         ),
         column(
@@ -168,7 +171,8 @@ impl Table for WaitRecord {
         column(
             "key",
             "index",
-            "Number of the queue that it left, of a switch with several for a port and priority (of a set-aside queue what it is for). Null: there is one.",
+            "What it waited in, as the key in closures. Null: a queue without a gate of its own. A packet that goes from one \
+             to another has a row for each.",
             Take::MaybeU64(|r| r.key.map(u64::from)),
         ),
         flow(|r| r.flow),

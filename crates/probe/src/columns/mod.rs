@@ -346,6 +346,6 @@ pub const STATE_WORDS: &[&str] = &["non-congestion", "congestion", "undetermined
 /// Words of `ClosureRecord::change`, in the order of `GateChange`.
 pub const CHANGE_WORDS: &[&str] = &["closed", "opened", "drained"];
 /// Words of `ClosureRecord::scope`, in the order of `KeyedBy`.
-pub const SCOPE_WORDS: &[&str] = &["queue", "flow", "destination", "priority"];
+pub const SCOPE_WORDS: &[&str] = &["queue", "flow", "destination", "root", "priority"];
 /// Words of `MarkRecord::code`.
 pub const CODE_WORDS: &[&str] = &["not-capable", "capable", "UE", "CE"];

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: An interval of a frame that lies in closures: when it begins and ends.
 _SPAN = ("start_ps", "end_ps")
-#: Kinds of isolation that hold packets without a gate: for a window, or at NICs by their way or by ranges.
-_UNSEEN = ("floodgate", "pyrrha", "recn", "drbcm")
+#: Kinds of isolation whose gates at NICs are of what no table names: ranges of destinations.
+_UNSEEN = ("drbcm",)
 #: What sends at its own rate, or only what it was given so far.
 _APPLICATIONS = ("constant", "supply", "program", "gpcnet", "trace")
 
@@ -53,7 +53,7 @@ class Held:
     at_end: int = 0
     #: How many roots have no rate that is known all the time: what was missed there is not in `missed_ps`.
     unrated: int = 0
-    #: A kind of isolation that holds packets without a gate in the tables: there are no shares.
+    #: A kind of isolation whose gates at NICs are not in the tables: there are no shares.
     unseen: str | None = None
 
     @property
@@ -129,7 +129,7 @@ def held(truth: Truth) -> Held:
     flows = _flows(results)
     going = _goes(truth, flows)
     at_switches = _at_gates(_waits(truth, known, flows), known.gates)
-    at_sources = _at_sources(flows, known)
+    at_sources = _at_sources(flows, known, going)
     parts = _judged(pl.concat([at_switches, at_sources]), known, going, flows)
     paced = _paced(flows, going, known, truth)
     sums = pl.concat([parts, paced]).select(pl.col("right", "wrong", "unexplained").sum()).row(0)
@@ -138,7 +138,8 @@ def held(truth: Truth) -> Held:
     missed, unrated = _missed(truth, known, flows)
     kind = measures.isolation(results.meta["scenario"])
     unseen = kind if kind in _UNSEEN else None
-    return Held(right, wrong, unexplained, wronged, missed, _held_at_end(truth, known, flows), unrated, unseen)
+    at_end = _held_at_end(truth, known, flows, going)
+    return Held(right, wrong, unexplained, wronged, missed, at_end, unrated, unseen)
 
 
 def _flows(results: Results) -> pl.DataFrame:
@@ -189,13 +190,13 @@ def _at_gates(waits: pl.DataFrame, gates: Gates) -> pl.DataFrame:
     return _inside(waits, gates.off).select("flow", "off", held=pl.col("overlap_ps") * pl.col("weight"))
 
 
-def _at_sources(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
+def _at_sources(flows: pl.DataFrame, known: OwnGates, going: pl.DataFrame) -> pl.DataFrame:
     """Per flow and OFF interval of its NIC what it was held there; `off` is null where the tables do not tell.
 
     What a flow was held in all is shared out over the intervals that lie in its life, by their lengths.
     """
     held_there = flows.filter(pl.col("nic_held_ps") > 0).with_columns(end_ps="ended")
-    found = _inside(_at_nics(held_there, known), known.gates.off)
+    found = _inside(_at_nics(held_there, known, going), known.gates.off)
     # As fractions: the product of two times may have more than 63 bits.
     share = pl.col("overlap_ps") / pl.col("overlap_ps").sum().over("flow")
     told = found.select("flow", pl.col("off").cast(pl.UInt32), held=pl.col("nic_held_ps") * share)
@@ -204,8 +205,11 @@ def _at_sources(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
     return pl.concat([told, nobody])
 
 
-def _at_nics(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
-    """Flows with a gate of their NIC as their `queue`: that of the priority, and one of less beside it."""
+def _at_nics(flows: pl.DataFrame, known: OwnGates, going: pl.DataFrame) -> pl.DataFrame:
+    """Flows with a gate of their NIC as their `queue`: that of the priority, and those of less beside it.
+
+    Where these are of roots, with that of each on their way.
+    """
     port = pl.col("src_index") * 65_536 + pl.col("src_port_index")
     # A NIC that was told that a flow is isolated sends it in the priority of such flows.
     lanes = [flows.with_columns(queue=port * 8 + pl.col("priority"))]
@@ -213,18 +217,25 @@ def _at_nics(flows: pl.DataFrame, known: OwnGates) -> pl.DataFrame:
         lanes.append(flows.with_columns(queue=port * 8 + known.isolated))
     every = pl.concat(lanes)
     scoped = every.join(known.scopes, on="queue", how="inner", maintain_order="left")
+    of_roots = pl.col("scope") == "root"
     named = pl.when(pl.col("scope") == "destination").then("dst_index")
     own = named.when(pl.col("scope") == "priority").then("priority").otherwise("held_as")
-    keyed = [every.with_columns(key=whole_priority()), scoped.drop("scope").with_columns(key=own.cast(pl.Int64))]
-    return known.numbered(pl.concat(keyed))
+    on_the_way = scoped.filter(of_roots).join(known.roots, on="queue")
+    on_the_way = on_the_way.join(going.filter("sure"), on=["flow", "root"], how="semi").drop("root")
+    keyed = [
+        every.with_columns(key=whole_priority()),
+        scoped.filter(~of_roots).with_columns(key=own.cast(pl.Int64)),
+        on_the_way,
+    ]
+    return known.numbered(pl.concat(keyed, how="diagonal"))
 
 
-def _held_at_end(truth: Truth, known: OwnGates, flows: pl.DataFrame) -> int:
+def _held_at_end(truth: Truth, known: OwnGates, flows: pl.DataFrame, going: pl.DataFrame) -> int:
     """How many flows that did not finish had a closed gate at their NIC, or had last waited at one, at the end."""
     end_ps = measures.end_ps(truth.results)
     shut = known.gates.off.filter(pl.col("on_ps") >= end_ps).select("queue").unique()
     going_on = flows.filter(pl.col("fct_ps").is_null())
-    at_nics = _at_nics(going_on, known).join(shut, on="queue", how="semi").select("flow")
+    at_nics = _at_nics(going_on, known, going).join(shut, on="queue", how="semi").select("flow")
     waits = keyed_by(truth.results, "waits", "key", ["flow"])
     at_switches = known.numbered(waits).join(shut, on="queue", how="semi").select("flow")
     at_switches = at_switches.join(going_on, on="flow", how="semi")

@@ -1,8 +1,8 @@
 """Gates of whole priorities and of less, as one set: each has a number, whatever it is of.
 
-Where switches hold queues upstream, a queue of a port has a gate, and at a NIC a flow, a destination, or a priority
-that a switch further on pauses. Closures of queues take the place of those of the priority, which say there only that
-everything behind it was held. At a NIC those of PFC stand beside.
+Where switches hold queues upstream, a queue of a port has a gate, or what waits for a destination or for a root; at a
+NIC a flow may have one, or a priority that a switch further on pauses. Closures at switches take the place of those of
+the priority, which say there only that everything behind it was held. At a NIC those of PFC stand beside.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ALL = -1
+#: The key of a root is its node, times this, plus its port.
+_PORTS = 1024
 
 
 class OwnGates:
@@ -27,10 +29,17 @@ class OwnGates:
     def __init__(self, results: Results, classes: Gates) -> None:
         end_ps = measures.end_ps(results)
         changes = _changes(results)
-        apart = changes.filter(pl.col("scope") == "queue")["queue"].unique().implode()
+        apart = changes.filter(pl.col("scope").is_in(["queue", "root"]))["queue"].unique().implode()
         whole = classes.off.filter(~pl.col("queue").is_in(apart))
-        #: The scope of gates within a queue: queue, flow, destination or priority.
+        #: The scope of gates within a queue: queue, flow, destination, root or priority.
         self.scopes = changes.select("queue", "scope").unique()
+        #: Those of roots: `queue` and `key`, and `root`, the egress queue that is meant.
+        self.roots = (
+            changes.filter(pl.col("scope") == "root")
+            .select("queue", "key")
+            .unique()
+            .with_columns(root=((pl.col("key") // _PORTS) * 65_536 + pl.col("key") % _PORTS) * 8 + pl.col("queue") % 8)
+        )
         holds = _named(_holds(results), self.scopes, first_flows(results))
         waits = keyed_by(results, "waits", "key", [])
         seen = [changes, whole.with_columns(key=whole_priority()), waits]

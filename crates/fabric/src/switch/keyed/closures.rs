@@ -1,4 +1,4 @@
-//! What the ground truth is told of queues with gates of their own: when they close and open, and when what stood there has left.
+//! What the ground truth is told of gates of less than a priority: when they close and open, and when what stood there has left.
 //! Without it nothing here is done.
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ impl<S: Scheme> Keyed<S> {
     ) {
         let at = chassis.ports.at(port, class);
         if self.pools[at].is_closed(queue) != closes {
-            self.note_gate(chassis, (port, class, queue), closes, cx);
+            let gate = self.scheme.gate(at, queue);
+            self.note_gate(chassis, (port, class, queue), (gate, closes), cx);
         }
     }
 
@@ -34,7 +35,7 @@ impl<S: Scheme> Keyed<S> {
         &mut self,
         chassis: &mut Chassis,
         (port, class, queue): (u16, u8, u16),
-        closes: bool,
+        (gate, closes): (Option<(KeyedBy, u32)>, bool),
         cx: &mut Ctx<'_, P>,
     ) {
         let at = chassis.ports.at(port, class);
@@ -44,18 +45,21 @@ impl<S: Scheme> Keyed<S> {
         let bytes = self.pools[at].bytes(queue);
         if closes {
             self.draining.remove(&(at, queue));
-        } else if bytes > 0 {
+        } else if bytes > 0 && !S::ROOTS {
             self.draining.insert((at, queue), bytes);
         }
         let change = if closes { GateChange::Closed } else { GateChange::Opened };
-        push(chassis, (port, class), self.scheme.name(at, queue), (change, bytes), cx);
+        if let Some(gate) = gate {
+            push(chassis, (port, class), gate, (change, bytes), cx);
+        }
     }
 
     /// A packet has left a queue, and is about to leave the switch.
     pub(super) fn note_left<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
-        (port, queue, name): (u16, u16, u32),
+        (port, queue): (u16, u16),
+        gate: Option<(KeyedBy, u32)>,
         packet: &Packet,
         cx: &mut Ctx<'_, P>,
     ) {
@@ -74,15 +78,29 @@ impl<S: Scheme> Keyed<S> {
         truth.set_held(at, waiting + closed);
         if drained {
             let bytes = self.pools[at].bytes(queue);
-            push(chassis, (port, packet.class), name, (GateChange::Drained, bytes), cx);
+            if let Some(gate) = gate {
+                push(chassis, (port, packet.class), gate, (GateChange::Drained, bytes), cx);
+            }
         }
     }
 }
 
-fn push<P: Post<Packet>>(
+impl<S: Scheme> Keyed<S> {
+    /// A packet has left the first queue: what waits at its port for roots does not crowd it.
+    pub(super) fn note_apart(&self, chassis: &mut Chassis, port: u16, class: u8) {
+        let at = chassis.ports.at(port, class);
+        if let Some(truth) = &mut chassis.truth {
+            let pool = &self.pools[at];
+            truth.set_held(at, (1..pool.count()).map(|queue| pool.bytes(queue)).sum());
+        }
+    }
+}
+
+/// Records what became of a gate at an egress port.
+pub(super) fn push<P: Post<Packet>>(
     chassis: &mut Chassis,
     (port, class): (u16, u8),
-    key: u32,
+    (scope, key): (KeyedBy, u32),
     (change, bytes): (GateChange, u32),
     cx: &mut Ctx<'_, P>,
 ) {
@@ -91,7 +109,7 @@ fn push<P: Post<Packet>>(
         node: chassis.ports.node(),
         port,
         priority: cx.world.classes.priority(class),
-        scope: KeyedBy::Queue,
+        scope,
         key,
         change,
         bytes: Bytes::new(u64::from(bytes)),

@@ -11,6 +11,8 @@
 //! 3. No gate closes. What waits for a window is known to the deadlock check by the destination at the head of its VOQ.
 //!
 //! Only data needs a window, and none where its destination is at the other end of the port.
+use std::collections::BTreeMap;
+
 use backwater_control::isolation::floodgate::{Account, Heard, Turns, UnderWay};
 use backwater_engine::{MAX_EXTENSION, Post};
 use backwater_topology::Network;
@@ -24,10 +26,11 @@ use crate::link::queue::Fifo;
 use crate::link::queue_pool::QueuePool;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::{Kind, Packet};
-use crate::record::{IsolationEvent, WindowRecord};
+use crate::record::{GateChange, IsolationEvent, KeyedBy, WindowRecord};
 use crate::spec::FloodgateSpec;
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::keyed::Links;
+use crate::switch::keyed::closures::push;
 use crate::switch::truth::Holder;
 use crate::world::World;
 
@@ -79,6 +82,17 @@ pub(crate) struct Floodgate {
     heard: Vec<Heard>,
     /// Return frames made.
     returns: u32,
+    /// Only for the ground truth.
+    truth: Apart,
+}
+
+/// What the ground truth is told, but for packets.
+#[derive(Clone, Debug, Default, BorshSerialize, BorshDeserialize)]
+struct Apart {
+    /// How many packets wait for a window, by egress port and destination.
+    closed: BTreeMap<(u16, u32), u32>,
+    /// Where what came in by a port for a destination waited last: the egress port, and whether it was for a window.
+    blocker: BTreeMap<(u16, u32), (u16, bool)>,
 }
 
 impl Floodgate {
@@ -100,6 +114,7 @@ impl Floodgate {
             accounts: vec![Account::default(); ports * destinations],
             heard: vec![Heard::default(); ports * destinations],
             returns: 0,
+            truth: Apart::default(),
             links,
             spec,
         }
@@ -168,6 +183,50 @@ impl Floodgate {
             self.outs.resize(chassis.ports.pool().slots(), 0);
         }
         self.outs[slot] = out;
+        if chassis.truth.is_some() {
+            self.note_blocker(chassis, packet, (out, true), cx);
+            self.note_gate(chassis, packet, out, true, cx);
+        }
+    }
+
+    /// A packet begins to wait for a window, or gets it: for records, what goes by that port to its destination has a gate.
+    fn note_gate<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        closes: bool,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let dst = packet.destination();
+        let waiting = self.truth.closed.entry((out, dst)).or_default();
+        *waiting = if closes { *waiting + 1 } else { *waiting - 1 };
+        let change = match (closes, *waiting) {
+            (true, 1) => GateChange::Closed,
+            (false, 0) => GateChange::Opened,
+            _ => return,
+        };
+        let gate = (KeyedBy::Destination, cx.world.hosts[dst as usize]);
+        push(chassis, (out, packet.class), gate, (change, self.destinations[dst as usize].waiting), cx);
+    }
+
+    /// A packet of data waits: what is upstream for its destination, if it waits for a window, does so for the sake of this queue.
+    fn note_blocker<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        at: (u16, bool),
+        cx: &mut Ctx<'_, P>,
+    ) {
+        let dst = packet.destination();
+        let from_host = self.links.to_host[usize::from(packet.port)];
+        if from_host || self.truth.blocker.insert((packet.port, dst), at) == Some(at) {
+            return;
+        }
+        let (key, (out, for_window)) = (cx.world.hosts[dst as usize], at);
+        let scope = Scope { class: packet.class, key: if for_window { key } else { Scope::ALL } };
+        let holder = Holder { out, scope, bytes: u64::from(packet.size) };
+        chassis.push_hold_of((packet.port, packet.class), Some(key), holder, cx);
     }
 
     /// A destination gets a VOQ: the first that is free, else one that another has.
@@ -229,6 +288,10 @@ impl Floodgate {
         let waits = destination.waiting > 0;
         let (_, packet) = self.voqs.pop(chassis.ports.pool_mut(), voq);
         self.note(chassis, dst, out, cx);
+        if chassis.truth.is_some() {
+            chassis.waited_in(&packet, (out, Some(cx.world.hosts[dst as usize])), cx);
+            self.note_gate(chassis, &packet, out, false, cx);
+        }
         self.voqs.open(voq);
         if self.voqs.bytes(voq) > 0 {
             self.voqs.close(voq, cx.now);
@@ -240,9 +303,7 @@ impl Floodgate {
                 self.note_lease(chassis, (IsolationEvent::Released, None), dst, out, cx);
             }
         }
-        chassis.ports.enqueue(out, &packet);
-        chassis.go(self, out, cx);
-        chassis.ports.note_queue(out, packet.class);
+        self.join(chassis, &Packet { time: cx.now, ..packet }, out, cx);
         true
     }
 
@@ -257,6 +318,22 @@ impl Floodgate {
                 at += usize::from(self.waiting.get(at) == Some(&dst));
             }
         }
+    }
+
+    /// A packet joins an egress queue.
+    fn join<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        packet: &Packet,
+        out: u16,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        if chassis.truth.is_some() && packet.is_data() && chassis.ports.egress(out).busy_until() > cx.now {
+            self.note_blocker(chassis, packet, (out, false), cx);
+        }
+        chassis.ports.enqueue(out, packet);
+        chassis.go(self, out, cx);
+        chassis.ports.note_queue(out, packet.class);
     }
 
     /// Data has left that came from a switch: it is owed to that one.
@@ -375,9 +452,7 @@ impl Fabric for Floodgate {
         if self.is_governed(packet, out) && !self.passes(chassis, packet, out, cx) {
             return self.set_aside(chassis, packet, out, cx);
         }
-        chassis.ports.enqueue(out, packet);
-        chassis.go(self, out, cx);
-        chassis.ports.note_queue(out, packet.class);
+        self.join(chassis, packet, out, cx);
     }
 
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {

@@ -38,7 +38,7 @@ use crate::link::queue::{Fifo, Pool};
 use crate::link::queue_pool::QueuePool;
 use crate::observe::isolation_stats::Noted;
 use crate::packet::{Kind, Packet};
-use crate::record::IsolationEvent;
+use crate::record::{IsolationEvent, KeyedBy};
 use crate::spec::{Clock, PoolOrder};
 use crate::switch::chassis::{Chassis, Fabric};
 use crate::switch::keyed::closures::Draining;
@@ -94,8 +94,8 @@ pub(crate) struct Queues<'a> {
 pub(crate) enum Consequence {
     /// Something upstream is held for the sake of a packet in a queue of an egress port.
     Hold { packet: Packet, queue: (u16, u16), upstream: u16 },
-    /// The gate of a queue of an egress port and class closed, or opened.
-    Gate { queue: (u16, u8, u16), closes: bool },
+    /// The gate of a queue of an egress port and class, of this name, closed or opened.
+    Gate { queue: (u16, u8, u16), gate: (KeyedBy, u32), closes: bool },
     /// A frame for the other end of a port.
     Frame(u16, Packet),
     /// A queue for a root was made at a port, which has so many.
@@ -106,7 +106,7 @@ pub(crate) enum Consequence {
     Freed { port: u16, root: u32, used: u32 },
 }
 
-/// A packet that has gone to another queue, and what is to be held upstream for its sake.
+/// A packet that has gone to another queue, as it was before, and what is to be held upstream for its sake.
 pub(crate) struct Moved {
     packet: Packet,
     queue: u16,
@@ -115,8 +115,8 @@ pub(crate) struct Moved {
 
 /// Who shares a queue, and what holds what upstream.
 pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
-    /// Whether a packet waits in one queue only, whose gate the ground truth can follow.
-    const GATES: bool = true;
+    /// Whether its queues but for the first are of roots, whose gates have these names, and packets go from one to another.
+    const ROOTS: bool = false;
 
     /// Puts a packet into the queue that it joins; returns that, and what is to be held upstream for its sake, as the frame says it.
     fn join(
@@ -206,7 +206,7 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
 
     /// The same, if the scheme does not say itself that its gate closes or opens.
     fn gate_of(&self, frame: &Packet) -> Option<u16> {
-        Self::GATES.then(|| self.queue_of(frame))
+        (!Self::ROOTS).then(|| self.queue_of(frame))
     }
 
     /// When packets of an egress port and class go from one queue to another next, if that is not known yet.
@@ -230,13 +230,13 @@ pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
         Moved { packet, queue, held: None }
     }
 
-    /// What a queue is known by at the node downstream.
-    fn key(&self, _at: usize, queue: u16) -> u32 {
-        queue.into()
+    /// What records call the gate of a queue; `None`: it has none of its own.
+    fn gate(&self, _at: usize, queue: u16) -> Option<(KeyedBy, u32)> {
+        Some((KeyedBy::Queue, queue.into()))
     }
 
-    /// What records name a queue by.
-    fn name(&self, _at: usize, queue: u16) -> u32 {
+    /// What a queue is known by at the node downstream.
+    fn key(&self, _at: usize, queue: u16) -> u32 {
         queue.into()
     }
 
@@ -394,18 +394,18 @@ impl<S: Scheme> Keyed<S> {
         }
     }
 
-    /// Takes the next packet of a class whose gate is open, with the number of its queue, and its name.
+    /// Takes the next packet of a class whose gate is open, with the number of its queue, and the name of its gate.
     fn take<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
         out: u16,
         class: u8,
         cx: &mut Ctx<'_, P>,
-    ) -> (Packet, u16, u32) {
+    ) -> (Packet, u16, Option<(KeyedBy, u32)>) {
         let at = chassis.ports.at(out, class);
         let pool = &mut self.pools[at];
         let queue = S::next(pool, self.order).expect("the gate of a class is closed while none may leave");
-        let name = self.scheme.name(at, queue);
+        let gate = self.scheme.gate(at, queue);
         let (slot, packet) = pool.pop(chassis.ports.pool_mut(), queue);
         let place = Self::place(chassis, &packet, out, cx.now);
         chassis.ports.queue_mut(place.at).shrink(packet.size);
@@ -416,7 +416,7 @@ impl<S: Scheme> Keyed<S> {
             told = self.scheme.more(&packet, place, (&self.pools[place.at], queue), &self.links);
         }
         self.settle(chassis, out, class, cx);
-        (packet, queue, name)
+        (packet, queue, gate)
     }
 
     /// Tells the other end of a port that something there is held, or is not any more.
@@ -464,12 +464,12 @@ impl<S: Scheme> Keyed<S> {
             let upstream = self.scheme.upstream_key(upstream);
             let bytes = self.bytes_from(chassis, (packet.port, upstream), (out, scope), false);
             let by_host = self.links.to_host[usize::from(packet.port)];
-            let named = cx.world.hold_names(packet.flow, packet.dst, packet.class).1;
-            let key = if by_host { named } else { upstream };
-            let name = self.scheme.name(chassis.ports.at(out, packet.class), queue);
-            let scope = if S::GATES { Scope { key: name, ..scope } } else { Scope::class(packet.class) };
-            let holder = Holder { out, scope, bytes };
-            chassis.push_hold_of((packet.port, packet.class), S::GATES.then_some(key), holder, cx);
+            let named = cx.world.hold_names(packet.flow, packet.dst, packet.class);
+            let held = if by_host && named.0 != KeyedBy::Root { named.1 } else { upstream };
+            let gate = self.scheme.gate(chassis.ports.at(out, packet.class), queue);
+            let holder =
+                Holder { out, scope: Scope { key: gate.map_or(Scope::ALL, |gate| gate.1), ..scope }, bytes };
+            chassis.push_hold_of((packet.port, packet.class), Some(held), holder, cx);
         }
     }
 
@@ -544,18 +544,19 @@ impl<S: Scheme> Fabric for Keyed<S> {
     /// Every frame of data carries the number of the queue that it left by in [`Packet::next`].
     fn pull<P: Post<Packet>>(&mut self, chassis: &mut Chassis, out: u16, cx: &mut Ctx<'_, P>) {
         let Some(class) = chassis.ports.choose(out, cx.world.round_robin) else { return };
-        let (packet, queue, name) = match class {
-            0 => (chassis.ports.dequeue(out, 0), 0, 0),
+        let (packet, queue, gate) = match class {
+            0 => (chassis.ports.dequeue(out, 0), 0, None),
             _ => self.take(chassis, out, class, cx),
         };
         if packet.is_flow_control() {
             return chassis.ports.transmit_whole(out, &packet, cx);
         }
-        if S::GATES {
-            chassis.waited_in(&packet, (out, name), cx);
-            self.note_left(chassis, (out, queue, name), &packet, cx);
-        } else {
+        if S::ROOTS {
             chassis.waited(&packet, out, cx);
+            self.note_apart(chassis, out, packet.class);
+        } else {
+            chassis.waited_in(&packet, (out, gate.map(|gate| gate.1)), cx);
+            self.note_left(chassis, (out, queue), gate, &packet, cx);
         }
         chassis.let_go(self, &packet, cx);
         let code = if self.scheme.is_marked(&packet, chassis.ports.at(out, class)) {
@@ -589,8 +590,8 @@ impl<S: Scheme> Fabric for Keyed<S> {
         let queues = Queues { pools: &mut self.pools, links: &self.links, now: cx.now };
         self.scheme.hear(frame, chassis.ports.at(frame.port, class), queues, &mut told);
         for told in &told {
-            if let Consequence::Gate { queue, closes } = *told {
-                self.note_gate(chassis, queue, closes, cx);
+            if let Consequence::Gate { queue, gate, closes } = *told {
+                self.note_gate(chassis, queue, (Some(gate), closes), cx);
             }
         }
         self.settle(chassis, frame.port, class, cx);
@@ -621,7 +622,9 @@ impl<S: Scheme> Fabric for Keyed<S> {
                 }
                 let queues = Queues { pools: &mut self.pools, links: &self.links, now: cx.now };
                 let places = (chassis.ports.pool_mut(), cx.world);
+                let gate = self.scheme.gate(at, queue);
                 let moved = self.scheme.give_on((out, at, queue), queues, places, &mut told);
+                chassis.waited_in(&moved.packet, (out, gate.map(|gate| gate.1)), cx);
                 if let Some(upstream) = moved.held {
                     self.hold(chassis, &moved.packet, (out, moved.queue), upstream, cx);
                 }

@@ -15,6 +15,7 @@ use crate::link::holds::{self, parts, root};
 use crate::link::queue::Pool;
 use crate::link::queue_pool::QueuePool;
 use crate::packet::{Kind, Packet};
+use crate::record::KeyedBy;
 use crate::spec::{Pace, PoolOrder, PyrrhaSpec};
 use crate::switch::keyed::{Consequence, Keyed, Links, Moved, Place, Queues, Scheme};
 use crate::world::World;
@@ -264,6 +265,10 @@ impl Pyrrha {
             self.refuse(at, root, queues, told);
             return self.drop_if_idle(number);
         };
+        if !queues.pools[at].is_closed(queue) {
+            let gate = (KeyedBy::Root, root);
+            told.push(Consequence::Gate { queue: (port, class, queue), gate, closes: true });
+        }
         queues.pools[at].close(queue, queues.now);
         if new {
             told.push(Consequence::Made { port, root, used: self.ciqs[at].len() as u32 });
@@ -313,6 +318,10 @@ impl Pyrrha {
             told.push(self.free(at, root));
         }
         if let Some(&Ciq { queue, entry, .. }) = self.ciqs[at].iter().find(|ciq| ciq.root == root) {
+            if queues.pools[at].is_closed(queue) {
+                let ((port, class), gate) = (self.port_and_class(at), (KeyedBy::Root, root));
+                told.push(Consequence::Gate { queue: (port, class, queue), gate, closes: false });
+            }
             queues.pools[at].open(queue);
             self.release(entry, queues, told);
         }
@@ -398,7 +407,7 @@ impl Pyrrha {
 }
 
 impl Scheme for Pyrrha {
-    const GATES: bool = false;
+    const ROOTS: bool = true;
 
     fn join(
         &mut self,
@@ -520,7 +529,7 @@ impl Scheme for Pyrrha {
         let from = usize::from(packet.port) * self.classes + usize::from(packet.class);
         let place = Place { out, at, from, now: Time::from_ps(queues.now) };
         let next = self.queue_for(&packet, at, Some(root), &queues.pools[at], world);
-        queues.pools[at].push(memory, next, &packet);
+        queues.pools[at].push(memory, next, &Packet { time: queues.now, ..packet });
         let held = self.entered(&packet, place, (&queues.pools[at], next), queues.links);
         let (rules, hop) = (self.spec.rules, queues.links.hop_bytes(packet.port, out));
         let (child, bytes) = &mut self.entry(number).children[usize::from(packet.port)];
@@ -537,6 +546,10 @@ impl Scheme for Pyrrha {
 
     fn queue_of(&self, _: &Packet) -> u16 {
         unreachable!("it hears frames itself")
+    }
+
+    fn gate(&self, at: usize, queue: u16) -> Option<(KeyedBy, u32)> {
+        (queue != ORDINARY).then(|| (KeyedBy::Root, self.ciq(at, queue).root))
     }
 
     fn key(&self, at: usize, queue: u16) -> u32 {

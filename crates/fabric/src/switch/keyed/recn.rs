@@ -14,6 +14,7 @@ use crate::link::holds::{parts, root};
 use crate::link::queue::Pool;
 use crate::link::queue_pool::QueuePool;
 use crate::packet::{Kind, Packet};
+use crate::record::KeyedBy;
 use crate::spec::RecnSpec;
 use crate::switch::keyed::{Consequence, Keyed, Links, Place, Queues, Scheme};
 use crate::world::World;
@@ -78,6 +79,14 @@ pub(crate) struct Recn {
     roots: Vec<Vec<u16>>,
     refused: Vec<Vec<Refused>>,
     pending: Vec<Consequence>,
+}
+
+/// What records call the gate of a SAQ.
+const fn gate(aside: Aside, key: u32) -> (KeyedBy, u32) {
+    match aside {
+        Aside::Root => (KeyedBy::Root, key),
+        Aside::Destinations(_) => (KeyedBy::Queue, key),
+    }
 }
 
 impl Recn {
@@ -168,6 +177,10 @@ impl Recn {
         }
         let key = self.key_at_root(packet, self.port_and_class(at).0);
         self.roots[at].iter().copied().find(|number| self.known(*number).key == key)
+    }
+
+    fn find_saq(&self, at: usize, queue: u16) -> Option<&Saq> {
+        self.saqs[at].iter().find(|saq| saq.queue == queue)
     }
 
     fn saq(&self, at: usize, queue: u16) -> &Saq {
@@ -352,7 +365,8 @@ impl Recn {
         let saq = &mut self.saqs[at][place];
         let queue = saq.queue;
         if !saq.held {
-            self.pending.push(Consequence::Gate { queue: (port, class, queue), closes: true });
+            let gate = gate(self.spec.rules.aside, key);
+            self.pending.push(Consequence::Gate { queue: (port, class, queue), gate, closes: true });
         }
         saq.held = true;
         pool.close(queue, now);
@@ -368,7 +382,8 @@ impl Recn {
         let Some(saq) = self.saqs[at].iter_mut().find(|saq| saq.key == key) else { return };
         let (queue, entry) = (saq.queue, saq.entry);
         if saq.held {
-            self.pending.push(Consequence::Gate { queue: (port, class, queue), closes: false });
+            let gate = gate(self.spec.rules.aside, key);
+            self.pending.push(Consequence::Gate { queue: (port, class, queue), gate, closes: false });
         }
         saq.held = false;
         if saq.behind.is_empty() {
@@ -550,12 +565,12 @@ impl Scheme for Recn {
             ORDINARY => {
                 self.refused[at].iter().find(|refused| refused.held).map_or(Scope::ALL, |refused| refused.key)
             }
-            _ => self.name(at, queue),
+            _ => self.find_saq(at, queue).map_or(Scope::ALL, |saq| saq.key),
         }
     }
 
-    fn name(&self, at: usize, queue: u16) -> u32 {
-        self.saqs[at].iter().find(|saq| saq.queue == queue).map_or(Scope::ALL, |saq| saq.key)
+    fn gate(&self, at: usize, queue: u16) -> Option<(KeyedBy, u32)> {
+        self.find_saq(at, queue).map(|saq| gate(self.spec.rules.aside, saq.key))
     }
 
     fn upstream_key(&self, number: u16) -> u32 {
@@ -564,7 +579,7 @@ impl Scheme for Recn {
 
     fn is_of(&self, packet: &Packet, _: usize, (at, queue): (usize, u16), upstream: u32, _: &Links) -> bool {
         if queue != ORDINARY {
-            return self.name(at, queue) == upstream;
+            return self.find_saq(at, queue).is_some_and(|saq| saq.key == upstream);
         }
         self.root_of(packet, at).is_some_and(|number| self.known(number).key == upstream)
             || self.refused[at].iter().any(|refused| refused.held && refused.key == upstream)
@@ -590,7 +605,7 @@ impl Scheme for Recn {
                 pools.iter().enumerate().filter(|(at, _)| self.port_and_class(*at).1 == entry.class)
             {
                 for (queue, fifo) in (0u16..).zip(pool.fifos()) {
-                    let all = queue != ORDINARY && self.name(at, queue) == entry.key;
+                    let all = self.find_saq(at, queue).is_some_and(|saq| saq.key == entry.key);
                     let counts = |packet: &&Packet| {
                         all || (queue == ORDINARY && self.root_of(packet, at) == Some(number))
                     };

@@ -233,3 +233,16 @@ def test_runs_go_as_the_oracle_does(name: str, order: str, tmp_path: Path) -> No
         (answers.received[flow] - start, answers.acked[flow] - start) for flow, (_, start) in enumerate(flows)
     ]
     assert holds(results) == sorted(answers.holds)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "most"),
+    [(bfc(queues=31), 7), (bfc(queues=5), 5), ({"kind": "dst-pfc", "dst-pfc": {"apart": "always"}}, 1)],
+)
+def test_the_most_queues_of_a_port_are_those_of_its_flows_as_far_as_there_are_any(
+    isolation: dict[str, object], most: int, tmp_path: Path
+) -> None:
+    # Eight flows into one host, all at once. The first packet goes to the wire, so that the flow of the second one
+    # gets the same queue; from then on each has packets there until it ends. ACKs to a host need one queue.
+    results = backwater.run(one_switch([(200_000, 0)] * 8, isolation), out=tmp_path)
+    assert results.table("switches").collect()["peak_slots"].to_list() == [most]

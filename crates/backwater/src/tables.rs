@@ -56,12 +56,7 @@ fn demands(spec: &Spec, flows: u64, until: Option<Time>) -> Vec<Demand> {
     let mut demands =
         vec![known(TableId::Flows, flows), known(TableId::Ports, of_ports(spec.network.port_count()))];
     let windows = matches!(spec.switch.queueing, Queueing::Floodgate(_));
-    if windows
-        || matches!(
-            spec.switch.queueing,
-            Queueing::Combined(_) | Queueing::Pyrrha(_) | Queueing::Recn(_) | Queueing::Sfc(_)
-        )
-    {
+    if windows || spec.switch.queueing.holds() || matches!(spec.switch.queueing, Queueing::Combined(_)) {
         demands.push(known(TableId::Switches, spec.network.nodes().len() as u64));
     }
     if spec.switch.queueing == Queueing::Input {

@@ -85,7 +85,7 @@ impl IsolationCounts {
         }
     }
 
-    pub(crate) fn record(&self, node: u32, slots: Option<u32>) -> SwitchRecord {
+    pub(crate) fn record(&self, node: u32, slots: Option<u32>, queues: Option<u32>) -> SwitchRecord {
         SwitchRecord {
             node,
             slots,
@@ -93,7 +93,7 @@ impl IsolationCounts {
             readmissions: self.readmissions,
             refusals: self.refusals,
             mirror_refusals: self.mirror_refusals,
-            peak_slots: self.peak_slots,
+            peak_slots: queues.unwrap_or(self.peak_slots),
             entries_left: self.allocations - self.releases,
             cims_sent: self.cims_sent,
             cims_received: self.cims_received,
@@ -118,7 +118,7 @@ mod tests {
         counts.count(IsolationEvent::Released, 1);
         counts.count(IsolationEvent::Readmitted, 2);
         counts.count(IsolationEvent::Refused, 2);
-        let record = counts.record(5, Some(2));
+        let record = counts.record(5, Some(2), None);
         assert_eq!((record.allocations, record.readmissions, record.refusals), (3, 1, 1));
         assert_eq!((record.entries_left, record.peak_slots), (2, 2));
     }
@@ -130,7 +130,7 @@ mod tests {
             counts.note_ingress(bytes);
         }
         counts.note_egress(4096);
-        let record = counts.record(0, None);
+        let record = counts.record(0, None, None);
         assert_eq!((record.peak_ingress, record.peak_egress), (Bytes::new(12_288), Bytes::new(4096)));
     }
 }

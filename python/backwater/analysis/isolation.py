@@ -20,13 +20,13 @@ Numbers = dict[str, int | None]
 _PLACED = ("supply", "flow", "long-lived", "constant", "bursts", "incast")
 #: What an event that makes an entry is called.
 MADE = ("allocated", "readmitted")
-#: Kinds whose switches have queues of destinations or roots, and no table of congested flows.
-_WITHOUT_TABLE = ("floodgate", "pyrrha", "recn", "fbicm", "drbcm", "ccfit")
+#: Kinds whose switches have regions and, with isolation, a table of congested flows; the others have queues.
+_WITH_REGIONS = ("none", "ci", "ici", "ici-plus")
 
 
 def applies(results: Results) -> bool:
     """Whether there is something to tell: the switches have combined queueing, the one with regions and isolation."""
-    return "isolation" in results.meta and measures.isolation(results.meta["scenario"]) not in _WITHOUT_TABLE
+    return "isolation" in results.meta and measures.isolation(results.meta["scenario"]) in _WITH_REGIONS
 
 
 def hot(results: Results) -> pl.DataFrame:

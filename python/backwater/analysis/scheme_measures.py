@@ -41,6 +41,9 @@ OF_PUTS = named(
 _SHARES = ("held_precision_percent", "held_recall_percent")
 _HELD = ("held_for_ps", "held_unexplained_ps", "held_at_end", "wrongly_held", "wrongly_held_ps")
 
+#: Kinds of isolation that have queues, and no table with entries that come and go.
+WITHOUT_ENTRIES = ("bfc", "dst-pfc")
+
 
 def pauses(priority: int, held_by: tuple[str, str] = ("PAUSEs", "priority")) -> Measure:
     """PAUSEs of one priority, or waits for credits of one virtual lane."""
@@ -240,6 +243,8 @@ def _totals(run: Results, window: Window | None) -> Values:
         found |= {f"pauses_{priority}": count for priority, count in lanes.rows()}
     if measures.isolation(run.meta["scenario"]) != "none" and run.has("switches"):
         names = {"refusals": ["refusals", "mirror_refusals"], "cims": ["cims_sent"], "allocations": ["allocations"]}
+        if measures.isolation(run.meta["scenario"]) in WITHOUT_ENTRIES:
+            names = {}
         sums = [pl.sum_horizontal(pl.col(columns).sum()).alias(name) for name, columns in names.items()]
         found |= run.table("switches").select(*sums, pl.col("peak_slots").max()).collect().to_dicts()[0]
     if "throttle" in run.meta:

@@ -150,6 +150,10 @@ _UNFINISHED = (
 #: What columns of the other tables mean.
 _NOTES = {
     "allocations": "isolated: entries of congested-flow tables; refused: no slot was free; CIMs: messages upstream",
+    "peak_slots": (
+        "most slots: entries in use at a time at a switch; under BFC and PFC by destination queues of a port with "
+        "packets, under Pyrrha isolation queues of a port, under Floodgate queues of destinations"
+    ),
     "throttled_ps": (
         "throttled: time of NICs in the state Congested; held by throttles: time that packets waited for that alone; "
         "all NICs together"

@@ -31,6 +31,8 @@ pub(crate) struct QueuePool {
     used: Bits,
     /// The queue served last.
     turn: u16,
+    /// How many have packets, and the most that had at a time.
+    busy: (u16, u16),
 }
 
 impl QueuePool {
@@ -43,6 +45,7 @@ impl QueuePool {
             closed: bits.clone(),
             used: bits,
             turn: queues.saturating_sub(1),
+            busy: (0, 0),
         }
     }
 
@@ -51,7 +54,11 @@ impl QueuePool {
         let fifo = &mut self.fifos[usize::from(queue)];
         pool.push(fifo, packet);
         self.slots[usize::from(queue)].bytes += u32::from(packet.size);
-        self.waiting.set(queue);
+        if !self.waiting.has(queue) {
+            self.waiting.set(queue);
+            self.busy.0 += 1;
+            self.busy.1 = self.busy.1.max(self.busy.0);
+        }
         fifo.slots().1
     }
 
@@ -64,6 +71,7 @@ impl QueuePool {
         self.slots[usize::from(queue)].bytes -= u32::from(packet.size);
         if fifo.is_empty() {
             self.waiting.clear(queue);
+            self.busy.0 -= 1;
         }
         (slot, packet)
     }
@@ -153,6 +161,11 @@ impl QueuePool {
     /// Bytes in a queue.
     pub(crate) fn bytes(&self, queue: u16) -> u32 {
         self.slots[usize::from(queue)].bytes
+    }
+
+    /// The most queues that had packets at a time.
+    pub(crate) const fn most(&self) -> u16 {
+        self.busy.1
     }
 
     /// How many queues there are.
@@ -251,6 +264,18 @@ mod tests {
         let (mut pool, mut these) = queues(100, packets);
         assert_eq!(served(&mut these, &mut pool, PoolOrder::LowestFirst), [2, 2, 2, 70, 70, 99]);
         assert!(these.is_empty());
+    }
+
+    #[test]
+    fn the_most_queues_that_had_packets_at_a_time_are_remembered() {
+        let (mut pool, mut these) = queues(8, [1, 1, 2]);
+        assert_eq!(these.most(), 2);
+        these.close(1, 0);
+        served(&mut these, &mut pool, IN_TURN);
+        these.push(&mut pool, 5, &Packet { size: 64, ..Packet::NONE });
+        assert_eq!(these.most(), 2);
+        these.push(&mut pool, 6, &Packet { size: 64, ..Packet::NONE });
+        assert_eq!(these.most(), 3);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub struct WindowRecord {
     pub waiting: u32,
 }
 
-/// Totals of one switch with combined queueing, or with windows, over the run.
+/// Totals of one switch with combined queueing, with windows, or with pools of queues, over the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SwitchRecord {
     /// Node index.
@@ -79,7 +79,7 @@ pub struct SwitchRecord {
     pub refusals: u64,
     /// Mirrors at ingress ports refused for want of a slot.
     pub mirror_refusals: u64,
-    /// Most slots in use at a time.
+    /// Most slots in use at a time; of queues of flows or destinations, most of a port with packets.
     pub peak_slots: u32,
     /// Entries at the end of the run.
     pub entries_left: u64,

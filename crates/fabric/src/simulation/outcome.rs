@@ -216,12 +216,14 @@ impl Simulation {
         records
     }
 
-    /// One record per switch: what the tables and regions of combined queueing did.
+    /// One record per switch: what tables, regions and queues apart did.
     pub fn switches(&self) -> Vec<SwitchRecord> {
         let nodes = self.engine.nodes();
-        let switches = nodes.iter().filter(|node| matches!(node, FabricNode::Switch(_)));
-        let records = switches
-            .map(|node| node.ports().isolation_counts().record(node.ports().node(), self.world.slots));
+        let records = nodes.iter().filter_map(|node| {
+            let FabricNode::Switch(switch) = node else { return None };
+            let (ports, queues) = (switch.ports(), switch.most_queues());
+            Some(ports.isolation_counts().record(ports.node(), self.world.slots, queues))
+        });
         self.gather(records.collect(), |record| record.node)
     }
 

@@ -148,6 +148,11 @@ pub(crate) trait Fabric: Sized {
         0
     }
 
+    /// The most queues of an egress port and class that had packets at a time, where it is them that a scheme has few of.
+    fn most_queues(&self) -> Option<u32> {
+        None
+    }
+
     /// The egress queues that what came in by a port waits for, as far as a gate upstream holds it back, if nothing of it is
     /// leaving just now.
     fn waits_for(&self, chassis: &Chassis, port: u16, scope: Scope, world: &World) -> Vec<Holder> {
@@ -372,6 +377,10 @@ impl Fabric for SwitchFabric {
 
     fn blocked(&self, ports: &Ports, at: usize, now: u64) -> u64 {
         of!(self, it => it.blocked(ports, at, now))
+    }
+
+    fn most_queues(&self) -> Option<u32> {
+        of!(self, it => it.most_queues())
     }
 
     fn waits_for(&self, chassis: &Chassis, port: u16, scope: Scope, world: &World) -> Vec<Holder> {

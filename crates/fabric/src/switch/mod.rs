@@ -371,6 +371,11 @@ impl Switch {
         self.fabric.blocked(&self.chassis.ports, at, now)
     }
 
+    /// The most queues of an egress port and class that had packets at a time, where it is them that a scheme has few of.
+    pub(crate) fn most_queues(&self) -> Option<u32> {
+        self.fabric.most_queues()
+    }
+
     /// Packets on their way across a crossbar.
     pub(crate) fn crossing(&self) -> Vec<Packet> {
         self.fabric.crossing()

@@ -81,9 +81,10 @@ impl Table for WindowRecord {
 
 impl Table for SwitchRecord {
     const ID: TableId = TableId::Switches;
-    const DOC: &'static str = "One row per switch with combined queueing, with windows of destinations (Floodgate), or with queues of congestion roots \
-                               (Pyrrha, RECN and its heirs): totals over the run. With windows it has what became of VOQs: slots, allocations, refusals (a destination \
-                               had to share one), peak_slots, entries_left.";
+    const DOC: &'static str = "One row per switch with combined queueing, with windows of destinations (Floodgate), or with queues of flows (BFC), \
+                               destinations (PFC by destination, FBICM, DRBCM, CCFIT) or roots (Pyrrha, RECN), or whose sources pause (SFC): totals over the run. With windows it has what became of VOQs: slots, allocations, refusals (a destination \
+                               had to share one), peak_slots, entries_left. Under BFC and PFC by destination peak_slots is the most queues of \
+                               an egress port and priority that had packets at a time, and all else 0.";
     const COLUMNS: &'static [Column<Self>] = &[
         node(|r| r.node),
         node_index(|r| r.node),

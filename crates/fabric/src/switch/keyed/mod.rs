@@ -521,6 +521,12 @@ impl<S: Scheme> Keyed<S> {
 }
 
 impl<S: Scheme> Fabric for Keyed<S> {
+    fn most_queues(&self) -> Option<u32> {
+        let most = self.pools.iter().map(|pool| u32::from(pool.most())).max();
+        // Queues of roots are counted as they come and go.
+        if S::GATES { most } else { None }
+    }
+
     fn arrive<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,

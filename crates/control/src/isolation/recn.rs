@@ -77,7 +77,7 @@ impl RecnConfig {
 
 /// What a node upstream is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Notice {
     /// Have a SAQ.
     Aside,
     /// Hold it.
@@ -103,20 +103,26 @@ pub enum Child {
 
 impl Child {
     /// There are more bytes from there now.
-    pub const fn grew(&mut self, bytes: u64, hop: u64, rules: &RecnConfig, is_host: bool) -> Option<Told> {
+    pub const fn grew(&mut self, bytes: u64, hop: u64, rules: &RecnConfig, is_host: bool) -> Option<Notice> {
         if !matches!(self, Self::Held) && rules.thresholds.holds(bytes, hop) {
             *self = Self::Held;
-            return Some(Told::Off);
+            return Some(Notice::Off);
         }
         if matches!(self, Self::Free) && !is_host && bytes * 1000 > rules.notify as u64 * hop {
             *self = Self::Open;
-            return Some(Told::Aside);
+            return Some(Notice::Aside);
         }
         None
     }
 
     /// There are less.
-    pub const fn shrank(&mut self, bytes: u64, hop: u64, rules: &RecnConfig, is_host: bool) -> Option<Told> {
+    pub const fn shrank(
+        &mut self,
+        bytes: u64,
+        hop: u64,
+        rules: &RecnConfig,
+        is_host: bool,
+    ) -> Option<Notice> {
         *self = match self {
             Self::Held if rules.thresholds.lets_go(bytes, hop) => match bytes {
                 _ if is_host => Self::Free,
@@ -126,7 +132,7 @@ impl Child {
             Self::Open if bytes == 0 => Self::Over,
             _ => return None,
         };
-        Some(Told::On)
+        Some(Notice::On)
     }
 
     /// The token has come: the SAQ was freed. A hold that was on its way then makes a new one.

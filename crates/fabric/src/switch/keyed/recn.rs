@@ -5,7 +5,7 @@
 //! freed. What packets of a SAQ or of a root have in common is its key: the root, or a number of destinations.
 //!
 //! A switch speaks of what is held upstream by the number of its entry.
-use backwater_control::isolation::recn::{Aside, Child, Told};
+use backwater_control::isolation::recn::{Aside, Child, Notice};
 use backwater_topology::Network;
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -200,7 +200,7 @@ impl Recn {
         let told = child.grew(u64::from(*bytes), hop, &rules, is_host);
         let what = match told {
             None => return,
-            Some(Told::Off) => Consequence::Hold { packet: *packet, queue, upstream: number },
+            Some(Notice::Off) => Consequence::Hold { packet: *packet, queue, upstream: number },
             Some(_) => {
                 let entry = self.known(number);
                 let (key, class) = (entry.key, entry.class);

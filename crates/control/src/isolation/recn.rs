@@ -3,7 +3,7 @@
 //!
 //! Reference: Duato et al.: A New Scalable and Cost-Effective Congestion Management Strategy for Lossless Multistage Interconnection Networks, HPCA
 //! 2005 (RECN); Escudero-Sahuquillo et al.: FBICM: Efficient Congestion Management for High-Performance Networks Using Distributed Deterministic
-//! Routing, HiPC 2008; An Effective and Feasible Congestion Management Technique for High-Performance MINs with Tag-Based Distributed Routing,
+//! Routing, `HiPC` 2008; An Effective and Feasible Congestion Management Technique for High-Performance MINs with Tag-Based Distributed Routing,
 //! TPDS 2013 (DRBCM); Combining Congested-Flow Isolation and Injection Throttling in HPC Interconnection Networks, ICPP 2011 (CCFIT).
 //! Only abstracts were at hand (of DRBCM not even that). They say that queues for congested flows are made when congestion arises and freed when it
 //! subsides, that RECN goes by source routes and FBICM by routing tables, and that CCFIT throttles sources beside. The rest is reconstructed.

@@ -36,7 +36,7 @@ kinds! {
     /// Regional explicit congestion notification (HPCA 2005): what is on its way to a congested egress port, the root, waits in a queue of its
     /// own (SAQ) at each switch that was told of it; a long one is held upstream. Needs queueing = output and flow-control = none.
     Recn = "recn" reads Reads::Only(&[]);
-    /// The same by the destinations of packets, which go to such a queue when they are first in the ordinary one (HiPC 2008).
+    /// The same by the destinations of packets, which go to such a queue when they are first in the ordinary one (`HiPC` 2008).
     Fbicm = "fbicm" reads Reads::Only(&["recn"]);
     /// The same by ranges of destinations (TPDS 2013).
     Drbcm = "drbcm" reads Reads::Only(&["recn"]);

@@ -54,7 +54,7 @@ impl Chassis {
         let waiting = there.len() as u64;
         let sent: u64 = ports.queues().iter().map(Queue::sent_packets).sum();
         let dropped = ports.all_dropped();
-        if ports.packet_hops() != sent + waiting + dropped {
+        if ports.packet_hops() + fabric.made() != sent + waiting + dropped {
             return Err(format!(
                 "{} packets came in, {sent} were sent, {dropped} dropped and {waiting} wait",
                 ports.packet_hops()

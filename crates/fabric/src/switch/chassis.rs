@@ -191,6 +191,11 @@ pub(crate) trait Fabric: Sized {
         Vec::new()
     }
 
+    /// Packets that it has made itself, which go to hosts.
+    fn made(&self) -> u64 {
+        0
+    }
+
     /// The first account that is not what is there at the end of a run, in words.
     fn check(&self, chassis: &Chassis, world: &World) -> Result<(), String> {
         chassis.check_memory(self, world)

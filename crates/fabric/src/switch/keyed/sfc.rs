@@ -34,6 +34,8 @@ pub(crate) struct Sfc {
     sources: Vec<Pausing>,
     /// By destination what signals to sources here were about. The same.
     congested: Vec<Pausing>,
+    /// Signals made.
+    made: u64,
 }
 
 fn extend(all: &mut Vec<Pausing>, number: usize, until: Time) {
@@ -49,7 +51,7 @@ fn left(all: &[Pausing], number: usize, now: u64) -> Option<Span> {
 
 impl Sfc {
     pub(crate) fn new(node: u32, network: &Network, spec: SfcSpec) -> Self {
-        Self { spec, links: Links::new(node, network), sources: Vec::new(), congested: Vec::new() }
+        Self { spec, links: Links::new(node, network), sources: Vec::new(), congested: Vec::new(), made: 0 }
     }
 
     /// What the source of a flow pauses: the flow, or a class of the host.
@@ -109,6 +111,7 @@ impl Sfc {
             kind: Kind::Halt,
             ..Packet::NONE
         };
+        self.made += 1;
         self.hear(&halt, cx);
         let out = chassis.forwarding.port_by_flow(&halt);
         self.arrive(chassis, &halt, out, cx);
@@ -203,6 +206,10 @@ impl Fabric for Sfc {
 
     fn fifos<'a>(&'a self, ports: &'a Ports, at: usize) -> &'a [Fifo] {
         std::slice::from_ref(ports.queue(at).fifo())
+    }
+
+    fn made(&self) -> u64 {
+        self.made
     }
 
     fn state_bytes(&self) -> usize {

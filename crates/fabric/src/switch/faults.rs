@@ -7,10 +7,10 @@ use crate::link::overrun::RAN_OUT;
 use crate::packet::Packet;
 use crate::record::{DropReason, FaultEvent, NO_FAULT};
 use crate::spec::{Change, WatchdogAction};
-use crate::switch::Switch;
+use crate::switch::Parts;
 use crate::switch::chassis::{Chassis, Fabric};
 
-impl Switch {
+impl<F: Fabric> Parts<'_, F> {
     /// The timetable has something for now.
     #[cold]
     pub(super) fn fault_due<P: Post<Packet>>(&mut self, cx: &mut Ctx<'_, P>) {
@@ -23,7 +23,7 @@ impl Switch {
                 Change::Up(port) => {
                     self.chassis.ports.open_link(port, cx.now);
                     self.install();
-                    self.chassis.send_next(&mut self.fabric, port, cx);
+                    self.chassis.send_next(self.fabric, port, cx);
                     (FaultEvent::Up, Some(port))
                 }
                 Change::Avoid(port) => {
@@ -58,9 +58,9 @@ impl Switch {
     fn link_down<P: Post<Packet>>(&mut self, port: u16, fault: u16, cx: &mut Ctx<'_, P>) {
         let opened = self.chassis.ports.shut_link(port, fault, cx);
         for class in (0..cx.world.classes.count).filter(|class| opened & (1 << class) != 0) {
-            self.chassis.resumed(&mut self.fabric, port, class, cx);
+            self.chassis.resumed(self.fabric, port, class, cx);
         }
-        let chassis = &mut self.chassis;
+        let chassis = &mut *self.chassis;
         let forgotten = chassis.ports.forget_pauses(&mut chassis.memory, (port, fault), cx.now, cx.world);
         for class in (0..cx.world.classes.count).filter(|class| forgotten & (1 << class) != 0) {
             self.fabric.pause_forgotten(chassis, port, class);
@@ -86,15 +86,15 @@ impl Switch {
         fault: u16,
         cx: &mut Ctx<'_, P>,
     ) {
-        while let Some(packet) = self.fabric.discard(&mut self.chassis, port, class, cx.now) {
-            self.fabric.discarded(&mut self.chassis, &packet, port, cx);
+        while let Some(packet) = self.fabric.discard(self.chassis, port, class, cx.now) {
+            self.fabric.discarded(self.chassis, &packet, port, cx);
             self.chassis.ports.lose(&packet, port, reason, fault, cx);
         }
     }
 
     /// The ways of the switch have changed.
     fn install(&mut self) {
-        let Chassis { forwarding, ports, .. } = &mut self.chassis;
+        let Chassis { forwarding, ports, .. } = &mut *self.chassis;
         let faults = ports.faults_mut();
         forwarding.install(faults.avoided(), faults.is_aside(forwarding.has_gaps()));
     }
@@ -116,15 +116,15 @@ impl Switch {
         ports.pause_ended(port, class, cx);
         if ports.closed_since(port, class).is_some() {
             ports.open_gate(port, class, true, cx);
-            self.chassis.resumed(&mut self.fabric, port, class, cx);
-            self.chassis.send_next(&mut self.fabric, port, cx);
+            self.chassis.resumed(self.fabric, port, class, cx);
+            self.chassis.send_next(self.fabric, port, cx);
         }
     }
 
     /// The fault by which a packet finds no room behind its ingress port, though others may.
     fn overruns<P: Post<Packet>>(&mut self, packet: &Packet, cx: &Ctx<'_, P>) -> Option<u16> {
         let (port, class) = (packet.port, packet.class);
-        let Chassis { ports, memory, .. } = &mut self.chassis;
+        let Chassis { ports, memory, .. } = &mut *self.chassis;
         let fault = ports.overrun_by(port, class)?;
         if ports.is_guarded_again(memory, port, class) {
             self.install();
@@ -188,7 +188,7 @@ impl Switch {
             self.install();
         }
         self.chassis.ports.open_gate(port, class, true, cx);
-        self.chassis.resumed(&mut self.fabric, port, class, cx);
-        self.chassis.send_next(&mut self.fabric, port, cx);
+        self.chassis.resumed(self.fabric, port, class, cx);
+        self.chassis.send_next(self.fabric, port, cx);
     }
 }

@@ -112,7 +112,13 @@ impl Switch {
     }
 }
 
-impl Node for Switch {
+/// The parts of a switch whose events are run. Which fabric it has is found out once for each window, and not for each packet.
+struct Parts<'a, F> {
+    chassis: &'a mut Chassis,
+    fabric: &'a mut F,
+}
+
+impl<F: Fabric + Send> Node for Parts<'_, F> {
     node_of_ports!(chassis.ports);
 
     #[inline(always)]
@@ -137,7 +143,7 @@ impl Node for Switch {
         self.chassis.ports.sample_until(cx);
         if key.class() == Class::Wake {
             let port = self.chassis.ports.take_wake();
-            self.chassis.send_next(&mut self.fabric, port, cx);
+            self.chassis.send_next(self.fabric, port, cx);
             return;
         }
         let (timer, port) = self.chassis.ports.take_timer();
@@ -145,24 +151,39 @@ impl Node for Switch {
         match timer.purpose {
             Purpose::PauseExpiry => {
                 if self.chassis.ports.pause_expired(port, class, cx) {
-                    self.chassis.resumed(&mut self.fabric, port, class, cx);
-                    self.chassis.send_next(&mut self.fabric, port, cx);
+                    self.chassis.resumed(self.fabric, port, class, cx);
+                    self.chassis.send_next(self.fabric, port, cx);
                 }
             }
-            Purpose::Poll => self.chassis.poll(&mut self.fabric, port, class, cx),
+            Purpose::Poll => self.chassis.poll(self.fabric, port, class, cx),
             Purpose::Credit => {
                 self.chassis.ports.credit_timer(port, timer.argument, timer.time);
-                self.chassis.send_next(&mut self.fabric, port, cx);
+                self.chassis.send_next(self.fabric, port, cx);
             }
             Purpose::Fault => self.fault_due(cx),
             Purpose::Watchdog => self.watchdog_due(port, class, cx),
             Purpose::Tell => self.chassis.tell_queues(cx),
             Purpose::Replay => {
                 self.chassis.ports.replay_due(port, cx);
-                self.chassis.send_next(&mut self.fabric, port, cx);
+                self.chassis.send_next(self.fabric, port, cx);
             }
-            of_fabric => self.fabric.timer(&mut self.chassis, of_fabric, (port, timer.argument), cx),
+            of_fabric => self.fabric.timer(self.chassis, of_fabric, (port, timer.argument), cx),
         }
+    }
+}
+
+impl Node for Switch {
+    node_of_ports!(chassis.ports);
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is that of another name")]
+    fn receive<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        self.parts().receive(packet, world, post);
+    }
+
+    #[inline]
+    fn fire<P: Post<Packet>>(&mut self, key: Key, world: &World, post: &mut P) {
+        self.parts().fire(key, world, post);
     }
 
     fn close_period(&mut self) {
@@ -186,19 +207,43 @@ impl Node for Switch {
             self.run_watched(arrivals, window, keys, batch, world, post);
             return;
         }
-        self.chassis.memory.refresh_shared();
-        in_order(self, arrivals, window, keys, world, post);
+        self.run_in_order(arrivals, window, keys, world, post);
     }
 }
 
 impl Switch {
+    /// The same, event by event.
+    #[inline(never)]
+    fn run_in_order<P: Post<Packet>>(
+        &mut self,
+        arrivals: &[Packet],
+        window: Window,
+        keys: &mut Keys,
+        world: &World,
+        post: &mut P,
+    ) {
+        self.chassis.memory.refresh_shared();
+        let Self { chassis, fabric, .. } = self;
+        match fabric {
+            SwitchFabric::Output(fabric) => {
+                in_order(&mut Parts { chassis, fabric }, arrivals, window, keys, world, post);
+            }
+            SwitchFabric::Voq(fabric) => {
+                in_order(&mut Parts { chassis, fabric: &mut **fabric }, arrivals, window, keys, world, post);
+            }
+            fabric => in_order(&mut Parts { chassis, fabric }, arrivals, window, keys, world, post),
+        }
+    }
+}
+
+impl<F: Fabric> Parts<'_, F> {
     /// A frame of the flow control has come.
     #[inline]
     fn frame_of_link<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
         self.chassis.ports.note_link_frame();
         if packet.kind == Kind::Credit {
             self.chassis.ports.take_credit(packet);
-            self.fabric.credit(&mut self.chassis, packet.port, packet.class, cx);
+            self.fabric.credit(self.chassis, packet.port, packet.class, cx);
             return;
         }
         if packet.kind != Kind::Pfc {
@@ -206,7 +251,7 @@ impl Switch {
                 Kind::Truth => self.chassis.hear_truth(packet, cx),
                 Kind::Queue => self.chassis.hear_queue(packet),
                 Kind::Heed => self.hear_heed(packet, cx),
-                _ => self.fabric.frame(&mut self.chassis, packet, cx),
+                _ => self.fabric.frame(self.chassis, packet, cx),
             }
             return;
         }
@@ -215,14 +260,52 @@ impl Switch {
         self.fabric.pfc(packet.port, packet.time);
         let closed = open & self.chassis.ports.egress(packet.port).paused();
         if closed != 0 {
-            self.chassis.gate_closed(&mut self.fabric, packet.port, closed, cx);
+            self.chassis.gate_closed(self.fabric, packet.port, closed, cx);
         }
         for class in (0..cx.world.classes.count).filter(|class| opened & (1 << class) != 0) {
-            self.chassis.resumed(&mut self.fabric, packet.port, class, cx);
+            self.chassis.resumed(self.fabric, packet.port, class, cx);
         }
         if opened != 0 {
-            self.chassis.send_next(&mut self.fabric, packet.port, cx);
+            self.chassis.send_next(self.fabric, packet.port, cx);
         }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "measured: the call costs 2 to 4 instructions a hop")]
+    fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
+        let Some(out) = self.chassis.forwarding.port_if_by_flow(packet) else {
+            return self.forward_spread(packet, &mut Ctx { now: packet.time, world, post });
+        };
+        self.forward_by(out, packet, world, post);
+    }
+
+    /// The same where packets of a flow are spread. Nothing comes after it in its caller, so that this costs the others nothing.
+    #[cold]
+    #[inline(never)]
+    fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
+        match self.chassis.forwarding.spread(packet, &self.chassis.ports) {
+            Some(out) => self.forward_by(out, packet, cx.world, cx.post),
+            None => self.forward_around(packet, cx),
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one of its two callers is on the path of every packet")]
+    fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, world: &World, post: &mut P) {
+        if self.chassis.may_pass(packet, out) {
+            if !self.chassis.ports.passes(out, packet, packet.time, post) {
+                self.chassis.leave(out, packet, &mut Ctx { now: packet.time, world, post });
+            }
+            return;
+        }
+        self.fabric.arrive(self.chassis, packet, out, &mut Ctx { now: packet.time, world, post });
+    }
+}
+
+impl Switch {
+    fn parts(&mut self) -> Parts<'_, SwitchFabric> {
+        let Self { chassis, fabric, .. } = self;
+        Parts { chassis, fabric }
     }
 
     /// The same where wires are tapped, or fail, or time is kept in another way.
@@ -248,7 +331,7 @@ impl Switch {
         }
         self.chassis.memory.refresh_shared();
         match world.clock {
-            Clock::Exact => in_order(self, arrivals, window, keys, world, post),
+            Clock::Exact => in_order(&mut self.parts(), arrivals, window, keys, world, post),
             Clock::Ns3 => {
                 let rank = |frame: &Packet, left, began| {
                     if world.holds {
@@ -258,7 +341,7 @@ impl Switch {
                     }
                 };
                 let arrivals = self.bursts.in_order(arrivals, &self.chassis.ports, window.end, rank);
-                in_order_wakes_last(self, arrivals, window, world, post);
+                in_order_wakes_last(&mut self.parts(), arrivals, window, world, post);
             }
         }
     }
@@ -450,37 +533,6 @@ impl Switch {
             + size_of_val(&*self.chassis.random)
             + self.chassis.user.as_ref().map_or(0, |user| user.state_bytes())
             + self.fabric.state_bytes()
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "measured: the call costs 2 to 4 instructions a hop")]
-    fn forward<P: Post<Packet>>(&mut self, packet: &Packet, world: &World, post: &mut P) {
-        let Some(out) = self.chassis.forwarding.port_if_by_flow(packet) else {
-            return self.forward_spread(packet, &mut Ctx { now: packet.time, world, post });
-        };
-        self.forward_by(out, packet, world, post);
-    }
-
-    /// The same where packets of a flow are spread. Nothing comes after it in its caller, so that this costs the others nothing.
-    #[cold]
-    #[inline(never)]
-    fn forward_spread<P: Post<Packet>>(&mut self, packet: &Packet, cx: &mut Ctx<'_, P>) {
-        match self.chassis.forwarding.spread(packet, &self.chassis.ports) {
-            Some(out) => self.forward_by(out, packet, cx.world, cx.post),
-            None => self.forward_around(packet, cx),
-        }
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "one of its two callers is on the path of every packet")]
-    fn forward_by<P: Post<Packet>>(&mut self, out: u16, packet: &Packet, world: &World, post: &mut P) {
-        if self.chassis.may_pass(packet, out) {
-            if !self.chassis.ports.passes(out, packet, packet.time, post) {
-                self.chassis.leave(out, packet, &mut Ctx { now: packet.time, world, post });
-            }
-            return;
-        }
-        self.fabric.arrive(&mut self.chassis, packet, out, &mut Ctx { now: packet.time, world, post });
     }
 }
 

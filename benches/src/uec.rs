@@ -1,7 +1,7 @@
 //! Ultra Ethernet on the fat trees of the benchmarks: NSCC over switches that trim.
 use backwater_control::detector::{Detector, Red};
 use backwater_control::flow_control::{Trimming, Victim};
-use backwater_control::uec::{NsccChoice, NsccConfig, Reach, SpreadConfig, SpreadKind, nscc};
+use backwater_control::uec::{Delivery, NsccChoice, NsccConfig, Reach, SpreadConfig, SpreadKind, nscc};
 use backwater_fabric::{Balancing, MOST_UEC_RANGE, Overflow, Spec, UecSpec, UecWindow};
 use backwater_topology::facts;
 use backwater_units::{Bytes, Span};
@@ -32,6 +32,7 @@ pub fn with_uec(mut spec: Spec) -> Spec {
     // As `uec.cpp` has it: 15 µs and six queues.
     let rto = Span::from_us(15) + rate.serialize(queue) * 6;
     spec.uecs = vec![UecSpec {
+        delivery: Delivery::Rud,
         window: Some(UecWindow {
             first: nscc::most_window(rtt, rate),
             nscc: Some(NsccConfig::new(&reach, &NsccChoice::standard())),

@@ -1,6 +1,8 @@
 //! Flows of Ultra Ethernet, with the values of the Consortium's simulator (`ultraethernet/uet-htsim` at 40ccb05).
 use backwater_control::detector::{Detector, Red};
-use backwater_control::uec::{CreditConfig, NsccChoice, NsccConfig, Reach, SpreadConfig, SpreadKind, nscc};
+use backwater_control::uec::{
+    CreditConfig, Delivery, NsccChoice, NsccConfig, Reach, SpreadConfig, SpreadKind, nscc,
+};
 use backwater_fabric::{
     MOST_UEC_RANGE, Overflow, PacketSpec, ProbeSpec, Spec, SwitchSpec, UecCredits, UecSpec, UecWindow,
 };
@@ -43,6 +45,7 @@ pub fn uec(network: Network, flows: Vec<Flow>, rules: Rules, (rate, rtt): (Rate,
     let marks = Red::new(packets(2), packets(8), 1.0, Bytes::ZERO).expect("0.2 and 0.8");
     let detectors = per_port(&spec.network, |_| Detector::Red(marks));
     let kind = UecSpec {
+        delivery: Delivery::Rud,
         window: (rules != Rules::Rccc).then_some(UecWindow { first: most, nscc }),
         credits: matches!(rules, Rules::Rccc | Rules::Both).then_some(UecCredits {
             config,

@@ -1,5 +1,6 @@
 //! Flows of Ultra Ethernet: what the Consortium's simulator prints to the last digit, by arithmetic; and laws that hold for any of them.
 mod closed_form;
+mod delivery;
 mod laws;
 mod retry;
 mod trimming;

@@ -14,6 +14,7 @@
 //! Numbers of packets have 20 bits in a frame ([`whole`]). Rings stand with the caller, who makes them as large as it likes.
 mod bits;
 pub mod credit;
+mod delivery;
 pub mod nscc;
 mod oversubscribed;
 mod receiver;
@@ -23,6 +24,7 @@ pub mod settings;
 mod spread;
 
 pub use credit::{Credit, CreditConfig, Grants, Pace, Wanted};
+pub use delivery::Delivery;
 pub use nscc::{Nscc, NsccChoice, NsccConfig, Reach, Signals};
 pub use oversubscribed::{Came, Oversubscribed};
 pub use receiver::{Ack, Data, Receiver, Taken, reference};

@@ -72,6 +72,8 @@ pub struct Receiver {
     accepted: u32,
     /// An ACK was asked for while there were gaps.
     requested: bool,
+    /// ROD: the last number for which a NACK left.
+    asked: Option<u32>,
     bytes: u64,
 }
 
@@ -127,6 +129,40 @@ impl Receiver {
         let due = force || data.marked || self.accepted >= trigger;
         let ack = due.then(|| self.ack(data.psn, data.marked || data.request, here));
         Taken { fresh: true, ack }
+    }
+
+    /// ROD: whether data that comes is behind a gap, and is discarded.
+    #[inline]
+    pub const fn is_ahead(&self, psn: u32) -> bool {
+        psn > self.expected
+    }
+
+    /// ROD: such data has come: the number that a NACK has to ask for, if none has.
+    pub fn on_gap(&mut self) -> Option<u32> {
+        let news = self.asked != Some(self.expected);
+        self.asked = Some(self.expected);
+        news.then_some(self.expected)
+    }
+
+    /// ROD: a packet has come trimmed that it does not have. Whether a NACK asks for it: not if one has for it or for one before it that has not
+    /// come.
+    pub fn on_trimmed_in_order(&mut self, psn: u32) -> bool {
+        let asks = self.asked.is_none_or(|asked| asked < self.expected || psn < asked);
+        if asks {
+            self.asked = Some(psn);
+        }
+        asks
+    }
+
+    /// RUDI: data comes. It counts once, for the results; the ACK is for it alone.
+    #[inline]
+    pub fn on_data_alone(&mut self, data: &Data, here: &mut [u64]) -> Taken {
+        let fresh = !self.has(data.psn, here);
+        if fresh {
+            self.bytes += u64::from(data.size);
+            self.take(data.psn, here);
+        }
+        Taken { fresh, ack: Some(Ack { cumulative: data.psn, sack: 0, bytes: self.bytes, own: true }) }
     }
 
     /// A trimmed packet comes: an ACK if it has it; else a NACK is due.

@@ -327,6 +327,34 @@ impl Sender {
         record
     }
 
+    /// ROD: all packets from a number on that are under way are to be sent again, as their receiver discards what is behind a gap.
+    pub fn go_back(&mut self, psn: u32, ring: &mut Ring<'_>) {
+        for psn in psn.max(self.cumulative)..self.next {
+            if ring.is_under_way(psn) && ring.records[ring.at(psn)].size > 0 {
+                self.lose(psn, ring);
+            }
+        }
+    }
+
+    /// RUDI: an ACK comes for a packet alone.
+    pub fn on_ack_alone(&mut self, psn: u32, again: bool, now: u64, ring: &mut Ring<'_>) -> Acked {
+        let ack = super::Ack { cumulative: 0, sack: 0, bytes: 0, own: true };
+        let rtt = self.round_trip(&Heard { psn, again, ack }, now, ring);
+        let mut fresh = 0;
+        if psn >= self.cumulative && psn < self.next && bits::get(ring.open, psn) {
+            fresh = u64::from(ring.records[ring.at(psn)].size);
+            if bits::get(ring.lost, psn) {
+                self.found(psn, ring);
+            }
+            bits::clear(ring.open, psn);
+            self.received += fresh;
+            self.in_flight -= fresh.cast_signed();
+            let open = bits::first(ring.open, self.cumulative, self.next);
+            self.cumulative = open.unwrap_or(self.next);
+        }
+        Acked { fresh, rtt }
+    }
+
     fn lose(&mut self, psn: u32, ring: &mut Ring<'_>) {
         let size = ring.records[ring.at(psn)].size;
         bits::set(ring.lost, psn);

@@ -1,6 +1,6 @@
 //! What a NIC does for flows of UEC: packets and control frames leave and come in, timers run out. What is decided about them is in
 //! [`crate::transport::uec`].
-use backwater_control::uec::Came;
+use backwater_control::uec::{Came, Delivery};
 use backwater_engine::{Place, Post};
 
 use crate::app::steps::Happened;
@@ -9,6 +9,7 @@ use crate::link::ports::{NIC, Purpose};
 use crate::nic::host::Host;
 use crate::nic::nics::Nics;
 use crate::packet::{Kind, Packet};
+use crate::record::DropReason;
 use crate::spec::UecSpec;
 use crate::transport::uec::frame::{AT_LAST, Body, has, target_ahead, target_of};
 use crate::transport::uec::incoming::Answer;
@@ -139,6 +140,9 @@ impl<N: Nics> Host<N> {
         let incoming = uec.incoming(slot, frame.flow, world);
         let spec = &world.uecs[usize::from(incoming.kind())];
         let size = incoming.size();
+        if spec.delivery == Delivery::Rod && incoming.is_ahead(frame) {
+            return self.discard_uec(slot, frame, spec, cx);
+        }
         let (wants, fresh, answer) = incoming.on_data(frame, spec);
         if fresh {
             let receiver = &mut self.receivers[slot as usize];
@@ -167,6 +171,23 @@ impl<N: Nics> Host<N> {
         }
     }
 
+    /// ROD: data has come that is behind a gap.
+    #[cold]
+    fn discard_uec<P: Post<Packet>>(
+        &mut self,
+        slot: u32,
+        frame: &Packet,
+        spec: &UecSpec,
+        cx: &mut Ctx<'_, P>,
+    ) {
+        self.receivers[slot as usize].count_refused();
+        self.ports.count_drop(frame, NIC, DropReason::NotTaken, cx);
+        let nack = self.uec().incoming(slot, frame.flow, cx.world).nack_of_gap(frame, spec);
+        if let Some(nack) = nack {
+            self.uec().push_control(&nack);
+        }
+    }
+
     fn on_uec_trimmed<P: Post<Packet>>(&mut self, frame: &Packet, cx: &mut Ctx<'_, P>) {
         let world = cx.world;
         let slot = world.receiver_slot[frame.flow as usize];
@@ -178,8 +199,10 @@ impl<N: Nics> Host<N> {
             self.answer_uec(slot, &answer, cx);
             return self.count_uec(slot, spec, count, cx);
         }
-        let nack = incoming.nack(frame, spec);
-        self.uec().push_control(&nack);
+        if incoming.asks_for(frame, spec) {
+            let nack = incoming.nack(frame, spec);
+            self.uec().push_control(&nack);
+        }
         if spec.credits.is_some() {
             self.count_uec(slot, spec, count, cx);
             self.ask_uec(slot, cx);

@@ -1,10 +1,12 @@
 //! Flows of Ultra Ethernet (UEC).
-use backwater_control::uec::{CreditConfig, NsccConfig, SpreadConfig};
+use backwater_control::uec::{CreditConfig, Delivery, NsccConfig, SpreadConfig};
 use backwater_units::{Bytes, Span};
 
 /// A kind of flows of UEC: how both ends work together. Each flow is a connection (PDC) of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UecSpec {
+    /// How packets are delivered. In order (ROD) only where a flow has one way; other than RUD only without credits.
+    pub delivery: Delivery,
     /// The window of a sender, if it has one.
     pub window: Option<UecWindow>,
     /// The credits of receivers, if they give any.

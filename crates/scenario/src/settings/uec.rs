@@ -1,5 +1,5 @@
 //! `[uec]`
-use backwater_control::uec::SpreadKind;
+use backwater_control::uec::{Delivery, SpreadKind};
 use backwater_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub enum BaseRtt {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Uec {
+    /// How packets are delivered: in no order (rud), in order by one way (rod), or in no order to receivers without state, which take copies
+    /// again (rudi). All profiles: rud (UE 1.0, §3.5; the only one of the Consortium's simulator).
+    pub delivery: Delivery,
     /// Bytes on the wire after which a receiver acknowledges what has come; the first packet, marked ones and those that ask for it are
     /// acknowledged at once. All profiles: 16384 B (UE §3.5, `ACK_Gen_Trigger`).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "8MB"))]

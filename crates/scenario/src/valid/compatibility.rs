@@ -1,5 +1,6 @@
 //! What does not go together: a row for each two choices that no switch, host or queue pair can have at once, and why. What a single value
 //! must keep to stands beside what reads it.
+use backwater_control::uec::Delivery;
 use backwater_units::{Bytes, Span};
 
 use super::Context;
@@ -65,6 +66,30 @@ const CLASHES: &[Clash] = &[
         },
         label: "not with uec",
         help: "remove this line, or write host.transport = \"roce\"",
+    },
+    Clash {
+        at: &["uec", "delivery"],
+        both: |it| uec::some(it) && it.uec.delivery != Delivery::Rud && uec::by_credits(it),
+        message: |it| {
+            format!(
+                "{} is not modelled with the credits of a receiver (RCCC): an RTS has a place among packets that it would break",
+                is("uec.delivery", it.uec.delivery)
+            )
+        },
+        label: "not with rccc",
+        help: "write cc.kind = \"nscc\" or \"none\", or uec.delivery = \"rud\"",
+    },
+    Clash {
+        at: &["uec", "delivery"],
+        both: |it| uec::some(it) && it.uec.delivery == Delivery::Rod && spreads_uec(it),
+        message: |it| {
+            format!(
+                "uec.delivery = \"rod\" needs one way for each flow, and {} sends packets by several",
+                is("switch.load-balancing", it.switch.load_balancing)
+            )
+        },
+        label: "needs one way",
+        help: "write switch.load-balancing = \"entropy\" or \"ecmp\"",
     },
     Clash {
         at: &["packet", "padded"],
@@ -630,6 +655,11 @@ fn holding(settings: &Settings) -> String {
 
 fn balances(settings: &Settings) -> bool {
     settings.switch.load_balancing != LoadBalancing::Ecmp
+}
+
+/// Whether switches send packets of one flow and one entropy by several ways.
+fn spreads_uec(settings: &Settings) -> bool {
+    !matches!(settings.switch.load_balancing, LoadBalancing::Ecmp | LoadBalancing::Entropy)
 }
 
 /// Whether hosts send packets of one flow by different ports.

@@ -9,6 +9,7 @@ mod switch;
 mod transport;
 
 use backwater_codes::{Code, Remark};
+use backwater_control::uec::Delivery;
 
 use self::readers::{Reader, unread};
 use super::uec::is_uec;
@@ -94,6 +95,12 @@ fn uec(settings: &Settings) -> Vec<Case<'static>> {
             UEC,
             &["entropies", "spread"],
             is("switch.load-balancing", balancing),
+        ),
+        (
+            any && balancing == LoadBalancing::Entropy && settings.uec.delivery == Delivery::Rod,
+            UEC,
+            &["spread"],
+            is("uec.delivery", Delivery::Rod),
         ),
         (credits, UEC, &["window"], is("cc.kind", CcKind::Rccc)),
         (any && all(measures), UEC, &["base-rtt"], "reaction points without NSCC".to_owned()),

@@ -24,6 +24,13 @@ pub(super) fn some(settings: &Settings) -> bool {
     (0..settings.traffic.len()).any(|entry| is_uec(settings, entry))
 }
 
+/// Whether some flows of UEC go by credits of their receivers.
+pub(super) fn by_credits(settings: &Settings) -> bool {
+    let entries = settings.traffic.iter().enumerate().filter(|(index, _)| is_uec(settings, *index));
+    let kinds = entries.map(|(_, entry)| entry.cc.as_ref().unwrap_or(&settings.cc).kind);
+    kinds.into_iter().any(|kind| matches!(kind, CcKind::Rccc | CcKind::NsccRccc))
+}
+
 /// Whether it has queue pairs.
 pub(super) fn has_pairs(settings: &Settings, entry: usize) -> bool {
     !is_put(settings, entry) && !is_uec(settings, entry)
@@ -230,6 +237,7 @@ fn spec(context: &mut Context<'_>, cc: &CcSettings, place: &[Step], facts: &Fact
         return None;
     }
     Some(UecSpec {
+        delivery: uec.delivery,
         window: windows.then_some(UecWindow { first, nscc }),
         credits: credits.then(|| UecCredits {
             config,

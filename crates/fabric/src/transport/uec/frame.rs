@@ -4,7 +4,7 @@
 //!            31 .. 12                   11 .. 2    1       0
 //!   data     number                     entropy    again   asks for an ACK
 //!   trimmed  number                     entropy    again   trimmed at the last switch
-//!   NACK     number                     entropy            trimmed at the last switch      echo: the mark of the trimmed packet
+//!   NACK     number                     entropy    a gap   trimmed at the last switch      echo: the mark of the trimmed packet
 //!   ACK      number of the ACK          entropy    again   answers an RTS                  echo: the mark of the packet
 //!   RTS      number                     entropy    again
 //!   pull     low bits of its number     entropy
@@ -22,6 +22,8 @@ use crate::packet::{ENTROPY_AT, Kind, PSN_AT, Packet};
 pub(crate) const ASKS: u32 = 1;
 /// What a trimmed packet says, and its NACK: that was at the last switch.
 pub(crate) const AT_LAST: u32 = 1;
+/// A NACK of ROD is for a gap: nothing was trimmed.
+pub(crate) const GAP: u32 = 2;
 /// An ACK answers an RTS.
 pub(crate) const OF_RTS: u32 = 1;
 /// The packet, or that which is answered, was sent before.

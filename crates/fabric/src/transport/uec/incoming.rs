@@ -1,11 +1,11 @@
 //! The receiver of a flow of UEC, from the first frame on.
-use backwater_control::uec::{Ack, Data, Grants, Receiver, Taken, whole};
+use backwater_control::uec::{Ack, Data, Delivery, Grants, Receiver, Taken, whole};
 use backwater_units::Bytes;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::packet::{Kind, Packet};
 use crate::spec::UecSpec;
-use crate::transport::uec::frame::{AGAIN, ASKS, AT_LAST, Body, NUMBER_BITS, OF_RTS, has, pack};
+use crate::transport::uec::frame::{AGAIN, ASKS, AT_LAST, Body, GAP, NUMBER_BITS, OF_RTS, has, pack};
 use crate::world::World;
 
 /// Words of the ring at first.
@@ -142,16 +142,38 @@ impl Incoming {
         let wants = self.note_target(psn, frame);
         let (marked, request) = (frame.code.is_marked(), has(frame, ASKS));
         let data = Data { psn, size: frame.size, marked, request };
-        let Taken { fresh, ack } = self.receiver.on_data(&data, spec.ack_bytes, &mut self.here);
+        let Taken { fresh, ack } = match spec.delivery {
+            Delivery::Rudi => self.receiver.on_data_alone(&data, &mut self.here),
+            _ => self.receiver.on_data(&data, spec.ack_bytes, &mut self.here),
+        };
         self.duplicates += u32::from(!fresh);
         (wants, fresh, ack.map(|ack| self.answer(psn, frame, &ack, spec)))
     }
 
-    /// A trimmed packet has come: an ACK, if it had come whole before.
+    /// ROD: whether data that comes is behind a gap, and is discarded.
+    #[inline]
+    pub(crate) fn is_ahead(&mut self, frame: &Packet) -> bool {
+        let psn = self.number(frame);
+        self.receiver.is_ahead(psn)
+    }
+
+    /// The NACK for the gap before such data, unless one has left.
+    pub(crate) fn nack_of_gap(&mut self, frame: &Packet, spec: &UecSpec) -> Option<Packet> {
+        let seq = pack(self.receiver.on_gap()?, frame.entropy() as u16, GAP);
+        Some(Packet { seq, ..self.frame(Kind::UecNack, spec) })
+    }
+
+    /// Whether a trimmed packet that it does not have is asked for.
+    pub(crate) fn asks_for(&mut self, frame: &Packet, spec: &UecSpec) -> bool {
+        let psn = self.number(frame);
+        spec.delivery != Delivery::Rod || self.receiver.on_trimmed_in_order(psn)
+    }
+
+    /// A trimmed packet has come: an ACK, if it had come whole before. Under RUDI nobody knows.
     pub(crate) fn on_trimmed(&mut self, frame: &Packet, spec: &UecSpec) -> Option<Answer> {
         let psn = self.number(frame);
         self.trimmed += 1;
-        let ack = self.receiver.on_trimmed(psn, &self.here);
+        let ack = self.receiver.on_trimmed(psn, &self.here).filter(|_| spec.delivery != Delivery::Rudi);
         if ack.is_none() {
             self.note_target(psn, frame);
         }

@@ -1,7 +1,7 @@
 //! The sender of a flow of UEC, from its start until all is acknowledged.
 use backwater_control::uec::{
-    Acked, Credit, Feedback, Heard, LISTED, Leaving, Nscc, Record, Ring, Room, Sender, Signals, Spread,
-    SpreadKind, Wanted, backlog, nscc, patience, whole,
+    Acked, Credit, Delivery, Feedback, Heard, LISTED, Leaving, Nscc, Record, Ring, Room, Sender, Signals,
+    Spread, SpreadKind, Wanted, backlog, nscc, patience, whole,
 };
 use backwater_engine::{Stream, stream};
 use backwater_units::Bytes;
@@ -10,7 +10,7 @@ use rand_core::Rng;
 
 use crate::packet::{Kind, Packet};
 use crate::spec::UecSpec;
-use crate::transport::uec::frame::{AGAIN, ASKS, AT_LAST, Body, NUMBER_BITS, OF_RTS, has, pack};
+use crate::transport::uec::frame::{AGAIN, ASKS, AT_LAST, Body, GAP, NUMBER_BITS, OF_RTS, has, pack};
 use crate::world::World;
 
 /// Purpose of the random streams by which flows choose entropies.
@@ -65,6 +65,8 @@ pub(crate) struct Outgoing {
     nscc: Option<Nscc>,
     credit: Option<Credit>,
     spread: Spread,
+    /// ROD: the entropy of all its packets.
+    only: Option<u16>,
     random: Stream,
     /// When the timer that is set goes off; `u64::MAX`: none is.
     timer: u64,
@@ -120,6 +122,8 @@ impl Outgoing {
             nscc: nscc.map(|(first, config)| Nscc::new(&config, world.base_rtt(index, spec), first)),
             credit: spec.credits.map(|credits| Credit::new(&credits.config)),
             spread: Spread::new(&spec.spread, random.next_u32()),
+            only: (spec.delivery == Delivery::Rod)
+                .then(|| random.next_u32() as u16 & (spec.spread.entropies - 1)),
             random,
             timer: u64::MAX,
             rts_at: None,
@@ -228,6 +232,9 @@ impl Outgoing {
 
     #[inline]
     fn entropy(&mut self, spec: &UecSpec) -> u16 {
+        if let Some(only) = self.only {
+            return only;
+        }
         // Others do not ask for it, and are spared the division.
         let packets = if spec.spread.kind == SpreadKind::RepsList { self.in_packets(spec) } else { 0 };
         let random = &mut self.random;
@@ -313,7 +320,10 @@ impl Outgoing {
         let (body, bytes) = self.body(frame)?;
         let (psn, ack) = body.read(self.sender.cumulative(), bytes);
         let heard = Heard { psn, again: has(frame, AGAIN), ack };
-        let acked = self.sender.on_ack(&heard, now, &mut ring!(self));
+        let acked = match spec.delivery {
+            Delivery::Rudi => self.sender.on_ack_alone(psn, heard.again, now, &mut ring!(self)),
+            _ => self.sender.on_ack(&heard, now, &mut ring!(self)),
+        };
         let marked = frame.echo.is_marked();
         let feedback = if marked { Feedback::Marked } else { Feedback::Good };
         self.spread.heard(&spec.spread, feedback, frame.entropy() as u16, now, room!(self));
@@ -342,7 +352,14 @@ impl Outgoing {
     pub(crate) fn on_nack(&mut self, frame: &Packet, spec: &UecSpec, now: u64) {
         let psn = whole(frame.psn(), self.sender.cumulative(), NUMBER_BITS);
         let (before, at_last) = (self.sender.in_flight(), has(frame, AT_LAST));
-        let Some(nacked) = self.sender.on_nack(psn, now, &mut ring!(self)) else { return };
+        if spec.delivery == Delivery::Rod && has(frame, GAP) {
+            return self.sender.go_back(psn, &mut ring!(self));
+        }
+        let nacked = self.sender.on_nack(psn, now, &mut ring!(self));
+        if spec.delivery == Delivery::Rod {
+            self.sender.go_back(psn, &mut ring!(self));
+        }
+        let Some(nacked) = nacked else { return };
         if let (Some(nscc), Some(config)) = (&mut self.nscc, spec.nscc()) {
             nscc.on_nack(config, now, nacked, before, at_last && self.credit.is_some());
         }
@@ -403,6 +420,9 @@ impl Outgoing {
         }
         let queued = self.sender.repeats();
         let record = self.sender.on_timeout(psn, now, &mut ring!(self));
+        if spec.delivery == Delivery::Rod {
+            self.sender.go_back(psn, &mut ring!(self));
+        }
         // The next one that may wait for too long.
         let next = self.sender.oldest(spec.rto.as_ps(), spec.doubles, &ring!(self));
         let again = next.map(|(_, ends)| ends.max(now + 1));

@@ -117,6 +117,8 @@ pub(crate) struct Moved {
 pub(crate) trait Scheme: Clone + BorshSerialize + BorshDeserialize {
     /// Whether its queues but for the first are of roots, whose gates have these names, and packets go from one to another.
     const ROOTS: bool = false;
+    /// Whether queues are made and freed, which is counted as it happens.
+    const MADE: bool = false;
 
     /// Puts a packet into the queue that it joins; returns that, and what is to be held upstream for its sake, as the frame says it.
     fn join(
@@ -523,8 +525,7 @@ impl<S: Scheme> Keyed<S> {
 impl<S: Scheme> Fabric for Keyed<S> {
     fn most_queues(&self) -> Option<u32> {
         let most = self.pools.iter().map(|pool| u32::from(pool.most())).max();
-        // Queues of roots are counted as they come and go.
-        if S::GATES { most } else { None }
+        if S::MADE { None } else { most }
     }
 
     fn arrive<P: Post<Packet>>(

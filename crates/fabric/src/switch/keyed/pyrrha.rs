@@ -408,6 +408,7 @@ impl Pyrrha {
 
 impl Scheme for Pyrrha {
     const ROOTS: bool = true;
+    const MADE: bool = true;
 
     fn join(
         &mut self,

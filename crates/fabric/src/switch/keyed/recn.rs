@@ -430,6 +430,8 @@ impl Recn {
 }
 
 impl Scheme for Recn {
+    const MADE: bool = true;
+
     fn join(
         &mut self,
         packet: &Packet,

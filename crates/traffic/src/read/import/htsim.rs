@@ -87,6 +87,15 @@ pub fn htsim_matrix(text: &str, rules: HtsimRules) -> Result<(Imported, Vec<Htsi
     reader.finish(last)
 }
 
+/// What flows do with a trigger.
+#[derive(Default)]
+struct Roles {
+    /// Where it is activated, by what, and the line of that flow.
+    activators: Vec<(u32, Dependency, usize)>,
+    /// Flows that wait for it.
+    waiting: usize,
+}
+
 #[derive(Default)]
 struct Reader {
     rules: HtsimRules,
@@ -109,6 +118,11 @@ const FLOW: [&str; 8] =
 impl Reader {
     fn line(&mut self, line: &mut Line<'_>) -> Result<(), ImportError> {
         match line.words[0] {
+            "Nodes" if self.nodes.is_some() => {
+                return Err(line
+                    .error("`Nodes` is said a second time; one line of it is allowed".to_owned())
+                    .into());
+            }
             "Nodes" => {
                 let nodes = line.needed::<u32>("Nodes", "a number of nodes")?;
                 if !(2..=MAX_RANKS).contains(&nodes) {
@@ -319,20 +333,24 @@ impl Reader {
         self.merge()?;
         let mut tasks: Vec<Task> = Vec::new();
         let mut messages: Vec<Message> = self.flows.iter().map(|flow| flow.message).collect();
-        let mut of_trigger: BTreeMap<(u64, u32), u32> = BTreeMap::new();
+        let roles = self.roles();
+        let mut of_trigger: BTreeMap<(u64, u32), Dependency> = BTreeMap::new();
         for (number, flow) in self.flows.iter().enumerate() {
             let Some(trigger) = flow.trigger else { continue };
             let (rank, line) = (flow.message.src, flow.message.ready.line);
-            let activated = self.activated(trigger, flow)?;
-            let after = if let [one] = activated[..] {
-                one
+            let after = if let Some(known) = of_trigger.get(&(trigger, rank)) {
+                *known
             } else {
-                let task = *of_trigger.entry((trigger, rank)).or_insert_with(|| {
+                let activated = self.activated(trigger, flow, roles.get(&trigger))?;
+                let after = if let [one] = activated[..] {
+                    one
+                } else {
                     let id = tasks.len() as u32;
                     tasks.push(Task { id: u64::from(id), rank, after: activated, delay: Span::ZERO, line });
-                    id
-                });
-                Dependency::Task(task)
+                    Dependency::Task(id)
+                };
+                of_trigger.insert((trigger, rank), after);
+                after
             };
             messages[number].ready.after = after;
         }
@@ -364,32 +382,49 @@ impl Reader {
         notes
     }
 
+    /// Which flows activate each trigger, and how many wait for it.
+    fn roles(&self) -> BTreeMap<u64, Roles> {
+        let mut roles: BTreeMap<u64, Roles> = BTreeMap::new();
+        for (number, flow) in (0..).zip(&self.flows) {
+            let ends = [
+                (flow.send_done, flow.message.src, Dependency::Acked(number)),
+                (flow.receive_done, flow.message.dst, Dependency::Received(number)),
+            ];
+            for (trigger, at, event) in ends {
+                if let Some(trigger) = trigger {
+                    let line = flow.message.ready.line;
+                    roles.entry(trigger).or_default().activators.push((at, event, line));
+                }
+            }
+            if let Some(trigger) = flow.trigger {
+                roles.entry(trigger).or_default().waiting += 1;
+            }
+        }
+        roles
+    }
+
     /// What has to happen before a trigger lets this flow go.
-    fn activated(&self, trigger: u64, flow: &Flow) -> Result<Vec<Dependency>, ImportError> {
+    fn activated(
+        &self,
+        trigger: u64,
+        flow: &Flow,
+        roles: Option<&Roles>,
+    ) -> Result<Vec<Dependency>, ImportError> {
         let line = flow.message.ready.line;
         let Some((kind, told)) = self.triggers.get(&trigger) else {
             return Err(ImportError::at_line(line, format!("no line says `trigger id {trigger} ...`")));
         };
         let mut after = Vec::new();
-        for (number, other) in (0..).zip(&self.flows) {
-            let ends = [
-                (other.send_done, other.message.src, Dependency::Acked(number)),
-                (other.receive_done, other.message.dst, Dependency::Received(number)),
-            ];
-            for (named, at, event) in ends {
-                if named != Some(trigger) {
-                    continue;
-                }
-                if at != flow.message.src {
-                    let what = format!(
-                        "trigger {trigger} is activated at node {at} (line {}), but this flow starts at node {}, which cannot \
-                         know it; let a small flow from {at} to {} carry the news",
-                        other.message.ready.line, flow.message.src, flow.message.src
-                    );
-                    return Err(ImportError::at_line(line, what));
-                }
-                after.push(event);
+        for (at, event, said) in roles.iter().flat_map(|roles| &roles.activators) {
+            if *at != flow.message.src {
+                let what = format!(
+                    "trigger {trigger} is activated at node {at} (line {said}), but this flow starts at node {}, which cannot know \
+                     it; let a small flow from {at} to {} carry the news",
+                    flow.message.src, flow.message.src
+                );
+                return Err(ImportError::at_line(line, what));
             }
+            after.push(*event);
         }
         let count = after.len();
         let what = match kind {
@@ -400,9 +435,7 @@ impl Reader {
                 "trigger {trigger} is activated by {count} flows and acts at the first of them, which a trace cannot say; only a \
                  barrier may be activated by several"
             ),
-            Kind::MultiShot
-                if self.flows.iter().filter(|other| other.trigger == Some(trigger)).count() > 1 =>
-            {
+            Kind::MultiShot if roles.is_some_and(|roles| roles.waiting > 1) => {
                 format!(
                     "trigger {trigger} is activated once, but several flows wait for it and multishot lets one go each time"
                 )

@@ -229,6 +229,10 @@ fn what_a_connection_matrix_cannot_mean_here_is_said_with_its_line() {
     let with = |lines: &str| matrix(&format!("Nodes 3\n{lines}"));
     refused(matrix("0->1 start 0 size 1"), "line 1: `Nodes N` must come before the flows");
     refused(matrix(""), "line 1: `Nodes N` is missing");
+    refused(
+        with("0->2 start 0 size 1\nNodes 2"),
+        "line 3: `Nodes` is said a second time; one line of it is allowed",
+    );
     refused(with("0->3 start 0 size 1"), "line 2: there is no node 3; the 3 nodes are 0 to 2");
     refused(with("0->0 start 0 size 1"), "line 2: the flow goes from node 0 to itself");
     refused(with("0->1 start 0"), "line 2: a flow needs `size` and a size");
@@ -263,6 +267,24 @@ fn what_a_connection_matrix_cannot_mean_here_is_said_with_its_line() {
         with(&format!("{both}trigger id 4 barrier count 3")),
         "line 4: trigger 4 (line 5) needs 3 activations, but 2 flows activate it",
     );
+    refused(
+        with(
+            "0->1 start 0 size 1 send_done_trigger 4\n0->1 trigger 4 size 1\n0->2 trigger 4 size 1\ntrigger id 4 multishot",
+        ),
+        "line 3: trigger 4 is activated once, but several flows wait for it and multishot lets one go each time",
+    );
+}
+
+#[test]
+fn all_that_wait_for_a_barrier_at_a_node_wait_for_one_task() {
+    let pair = |start| format!("0->1 start {start} size 9 recv_done_trigger 4\n1->2 trigger 4 size 9\n");
+    let pairs: Vec<String> = (0..100).map(pair).collect();
+    let text = format!("Nodes 3\ntrigger id 4 barrier\n{}", pairs.concat());
+    let (read, _) = matrix(&text).expect("a good matrix");
+    assert_eq!(read.trace.tasks.len(), 1);
+    assert_eq!(read.trace.tasks[0].after.len(), 100);
+    // Without a network the last of them comes at 99 ps.
+    assert!(timeline(&read.trace).0.iter().skip(1).step_by(2).all(|at| *at == 99));
 }
 
 #[test]

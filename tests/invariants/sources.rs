@@ -155,7 +155,7 @@ fn a_switch_with_a_cache_tells_its_other_hosts_by_itself() {
     let longest = pauses(&at_hosts(&alone, FrameKind::Halt, true)[&first_of_rack]);
     let (from, until) = longest.into_iter().max_by_key(|(from, until)| until - from).unwrap();
     assert!(until - from > 4 * Span::from_us(1).as_ps(), "{from} to {until}");
-    let start = Time::from_ps((from + until) / 2);
+    let start = Time::from_ps(u64::midpoint(from, until));
     let first = |cache: bool| {
         let outcome = racks(vec![flow(9, 0, 50_000, start, Pacing::LineRate)], Pauses::Flow, cache);
         let hosts = outcome.simulation.network().hosts();

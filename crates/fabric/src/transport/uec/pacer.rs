@@ -160,6 +160,7 @@ mod tests {
     fn spec() -> UecSpec {
         let config = CreditConfig { quantum: 256, grant: 64, most: 625_284, mtu: 4150, speculates: true };
         UecSpec {
+            delivery: backwater_control::uec::Delivery::Rud,
             window: None,
             credits: Some(UecCredits { config, rate: 0.99, oversubscribed: Some(4.0) }),
             base: Span::from_ns(8_337),

@@ -228,7 +228,23 @@ fn a_replay_buffer_holds_what_its_link_has_sent_until_an_answer_is_there() {
         &["does not go with fault-handling.link-retry = \"llr\" under PFC", "\"credits\" or \"none\""],
     );
     let all = fault("kind = \"loss\"\nlink = [\"leaf0\", \"spine0\"]\nframes = 1");
-    says(&report(&all, &[llr]), &["fault 0: a link that loses all frames for good", "give until"]);
+    says(
+        &report(&all, &[llr]),
+        &["fault 0: a link that loses 1 of its frames", "more than 255 times", "give until"],
+    );
+    // 1 - 0.998^8000 of the frames of 1000 B have a wrong bit.
+    let most = fault("kind = \"loss\"\nlink = [\"leaf0\", \"spine0\"]\nbits = 2e-3");
+    says(
+        &report(&most, &with("switch.flow-control=credits")),
+        &["of its frames of 1KB", "more than 255 times"],
+    );
+    for other in [
+        "kind = \"link-slow\"\nlink = [\"leaf0\", \"spine0\"]\nrate = \"5Gbps\"",
+        "kind = \"host-stop\"\nhost = \"h1\"",
+    ] {
+        let text = fault(&format!("{other}\nat = \"20us\""));
+        says(&report(&text, &[llr, "switch.flow-control=credits"]), &["reckoned at one rate", "link-retry"]);
+    }
 }
 
 #[test]

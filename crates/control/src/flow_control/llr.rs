@@ -27,7 +27,9 @@
 //!
 //! Known deviations: an ACK takes no time on the wire, where it takes 8 B for 2 KB or more in the other direction; nor does a NACK, which does
 //! not wait for the frame before it. The timer begins anew with the frame that is lost, not with the last ACK before it. There are as many
-//! replays as it takes (`replay_ct_max` = 255), and no flush: LLR begins anew only with the link.
+//! replays as it takes, where `replay_ct_max` ends them, and no flush: LLR begins anew only with the link. A repeat that comes with a wrong bit
+//! is answered by another NACK; by the rule above only the timer would tell. The answer to it is waited for until all that is kept has gone by.
+//! A port with a full buffer sends no credit updates either until the answer is there, nor does one that sends again.
 use backwater_units::{Bytes, PS_PER_S, Rate, Span};
 
 /// Bytes of an ACK or a NACK on the wire.

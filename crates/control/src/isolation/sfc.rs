@@ -22,7 +22,7 @@
 //!
 //! Known deviations, beyond that neither the text of the paper nor the draft was at hand (reconstructed): the likelihood that a queue is congested
 //! (claim 1) is yes or no, by its length. There is one signal for each pause of a source, and that begins when the signal is sent. A pause that
-//! runs is never cut short.
+//! runs is never cut short. The rate is that of the link, also if other priorities share it or PFC holds it.
 use backwater_units::{Bytes, Rate, Span, Time};
 
 /// When a source is to pause.

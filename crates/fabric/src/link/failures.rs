@@ -244,9 +244,8 @@ impl Ports {
     /// The link of a port is down. Returns the classes whose gate was closed: they are open now.
     pub(crate) fn shut_link<P: Post<Packet>>(&mut self, port: u16, fault: u16, cx: &mut Ctx<'_, P>) -> u8 {
         let busy_until = self.egress(port).busy_until();
-        if cx.world.retry.is_some() {
-            self.lose_kept(port, cx);
-        }
+        let waited = cx.world.retry.is_some() && self.lose_kept(port, cx);
+        let busy_until = if waited { cx.now } else { busy_until };
         self.faults_mut().down.insert(port, (fault, busy_until));
         let egress = self.egress_mut(port);
         egress.shut();

@@ -166,15 +166,19 @@ impl Ports {
         }
     }
 
-    /// The link of a port goes down `now`: what is kept is lost with it, as what is on the wire.
-    pub(super) fn lose_kept<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) {
-        let Some(replay) = self.faults_mut().replays_mut().0.remove(&port) else { return };
+    /// The link of a port goes down `now`: what is kept is lost with it, as what is on the wire. Whether anything was: then the port waits for
+    /// nothing any more.
+    pub(super) fn lose_kept<P: Post<Packet>>(&mut self, port: u16, cx: &mut Ctx<'_, P>) -> bool {
+        let Some(replay) = self.faults_mut().replays_mut().0.remove(&port) else { return false };
         let egress = *self.egress(port);
         for (nth, Kept { frame, beside }) in (0..).zip(replay.kept) {
-            // Each is on the wire when that goes down, so that the other end counts it as lost; no two at one instant.
-            let time = cx.now + egress.until_known(frame.size, false) - nth;
+            // Each is on the wire when that goes down, so that the other end counts it as lost; no two at one instant, as far as
+            // there are instants.
+            let on_wire = egress.until_known(frame.size, false) - egress.until_known(0, false);
+            let time = cx.now + egress.until_known(frame.size, false) - on_wire.min(nth);
             on_its_way(&egress, &Packet { time, ..frame }, beside.as_ref(), cx);
         }
+        true
     }
 
     /// Units of credits of a class that a port has spent on what is kept.

@@ -589,6 +589,17 @@ const FAULT_CLASHES: &[FaultClash] = &[
         help: "write switch.flow-control = \"pfc\"",
     },
     FaultClash {
+        both: |it, fault| {
+            matches!(fault, Fault::LinkSlow { .. } | Fault::HostStop { .. }) && faults::repeats(it)
+        },
+        message: |_| {
+            "does not go with fault-handling.link-retry = \"llr\": what a port is to send again is reckoned at one rate, for a link that is up \
+             or down at both ends"
+                .to_owned()
+        },
+        help: "write kind = \"link-down\", or link-retry = \"none\"",
+    },
+    FaultClash {
         both: |it, fault| matches!(fault, Fault::Loss { .. }) && faults::repeats(it) && under_pfc(it),
         message: |_| {
             "does not go with fault-handling.link-retry = \"llr\" under PFC: a PAUSE would wait for what is sent again, and no headroom is \

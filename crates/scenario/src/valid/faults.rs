@@ -52,6 +52,9 @@ pub(super) fn faults(
     FaultSpec { changes, losses, ways, watchdog, nic_watchdog, kinds, retry }
 }
 
+/// Of a link whose frames get lost more often, one is sent again more than 255 times on average: `replay_ct_max` of SAI's proposal for LLR.
+const MOST_LOST: f64 = 255.0 / 256.0;
+
 /// How links send again what comes with a wrong bit; a buffer that a link has more on its way than, and what never comes, is reported.
 fn retry(context: &mut Context<'_>, network: &Network) -> Option<LinkRetry> {
     let settings = context.settings;
@@ -90,9 +93,15 @@ fn retry(context: &mut Context<'_>, network: &Network) -> Option<LinkRetry> {
         context.report(&at!["fault-handling", "llr", "timer"], message, format!("at least {need}"), help);
     }
     for (index, fault) in settings.fault.iter().enumerate() {
-        if matches!(fault, Fault::Loss { frames, bits, until: None, .. } if frames.or(*bits) == Some(1.0)) {
-            let message =
-                format!("fault {index}: a link that loses all frames for good would send one again for ever");
+        let Fault::Loss { frames, bits, until: None, .. } = fault else { continue };
+        let bits = bits.map(|rate| 1.0 - (1.0 - rate).powf(8.0 * largest.get() as f64));
+        let share = frames.or(bits).unwrap_or_default();
+        if share > MOST_LOST {
+            let message = format!(
+                "fault {index}: a link that loses {share} of its frames of {} would send each again more than 255 times, where UEC's \
+                 LLR gives up (`replay_ct_max`)",
+                Quantity(largest)
+            );
             let help = "lower the share, give until, or write kind = \"link-down\"";
             context.report(
                 &at!["fault", index],

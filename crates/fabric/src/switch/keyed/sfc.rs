@@ -8,7 +8,8 @@
 //! 1. The queues are those of a plain switch, with PFC beside it or without.
 //! 2. A [`Kind::Halt`] frame goes as a CNP does. What its source holds back is known there (`nic/isolation.rs`): the flow; or the priority, as if
 //!    the last switch had turned the frame into one of PFC with that time. That holds beside the PFC of the link, and neither ends the other.
-//! 3. What a switch has told a source, or heard on the way to it, keeps it from telling that again before the pause is over.
+//! 3. What a switch has told a source, or as the last one before it has heard, keeps it from telling that again before the pause is over.
+//! 4. Where a fault leaves no way to the source, or the link of that way is down, there is no signal.
 use backwater_control::isolation::sfc::{Pausing, in_ns};
 use backwater_engine::Post;
 use backwater_topology::Network;
@@ -30,7 +31,7 @@ use crate::world::World;
 pub(crate) struct Sfc {
     spec: SfcSpec,
     links: Links,
-    /// What sources pause, as far as this switch knows: by [`Sfc::number`]. As many as it has told or heard of.
+    /// What sources pause, as far as this switch knows: by [`Sfc::number`], up to the highest that it has told or heard of.
     sources: Vec<Pausing>,
     /// By destination what signals to sources here were about. The same.
     congested: Vec<Pausing>,
@@ -58,7 +59,8 @@ impl Sfc {
     fn number(&self, flow: u32, world: &World) -> usize {
         let it = &world.flows[flow as usize];
         match self.spec.pauses {
-            Pauses::Flow => world.flow_key(flow, it.dst) as usize,
+            // The lowest bit says that a flow goes back; those of sources do not.
+            Pauses::Flow => (world.flow_key(flow, it.dst) >> 1) as usize,
             Pauses::Priority => {
                 let class = world.classes.class(it.priority);
                 it.src as usize * usize::from(world.classes.count) + usize::from(class)
@@ -84,21 +86,17 @@ impl Sfc {
         let Some(pause) = own.max(remembered) else { return };
         let number = self.number(packet.flow, cx.world);
         if left(&self.sources, number, cx.now).is_none() {
-            if own.is_some() && chassis.truth.is_some() {
-                note(chassis, packet, out, cx);
-            }
-            count(chassis, packet, out, cx);
-            self.tell(chassis, packet, pause, cx);
+            self.tell(chassis, (packet, out), (pause, own.is_some()), cx);
         }
     }
 
-    /// Sends a signal to the source of a packet.
+    /// Sends a signal to the source of a packet, for the sake of this queue, or because of an earlier signal. If there is no way, there is none.
     #[cold]
     fn tell<P: Post<Packet>>(
         &mut self,
         chassis: &mut Chassis,
-        packet: &Packet,
-        pause: Span,
+        (packet, queue): (&Packet, u16),
+        (pause, own): (Span, bool),
         cx: &mut Ctx<'_, P>,
     ) {
         let halt = Packet {
@@ -111,9 +109,16 @@ impl Sfc {
             kind: Kind::Halt,
             ..Packet::NONE
         };
+        let Some(out) = chassis.forwarding.way_round(&halt, &chassis.ports) else { return };
+        if chassis.ports.faults().is_some_and(|faults| faults.down(out).is_some()) {
+            return;
+        }
+        if own && chassis.truth.is_some() {
+            note(chassis, packet, queue, cx);
+        }
+        count(chassis, packet, queue, cx);
         self.made += 1;
         self.hear(&halt, cx);
-        let out = chassis.forwarding.port_by_flow(&halt);
         self.arrive(chassis, &halt, out, cx);
     }
 

@@ -200,6 +200,7 @@ def test_instructions_of_the_page_are_those_of_record() -> None:
         "switches that drop, go-back-N": "go_back_n",
         "switches that drop, selective repeat": "selective",
         "PUT streams": "puts",
+        "Ultra Ethernet": "uec",
     }
     page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
     table = page.split("\n## Instructions per packet-hop")[1].split("\n## ")[0]

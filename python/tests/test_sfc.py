@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # Leaf 1 has one way to leaf 0. When it goes down, what is on its way to h0 finds a long queue; there is no way back to h4 to h7.
 SCENE = """
+transport = { reliability = "go-back-n" }
 [topology]
 kind = "leaf-spine"
 leaves = 3

@@ -77,7 +77,7 @@ kinds! {
     /// Pyrrha and RECN: the other end has no queue for a root (`flow`) any more.
     Free = 14, "free";
     /// RECN: what goes to a root (`flow`), or to a destination (`dst`), is to have a queue of its own at the other end.
-    Aside = 16, "aside";
+    Aside = 17, "aside";
     /// Pyrrha: a root (`dst`) has become a part of another one (`flow`).
     Merge = 15, "merge";
     /// A switch tells the source of a flow to pause: `seq` is for how many nanoseconds (`switch/keyed/sfc.rs`).

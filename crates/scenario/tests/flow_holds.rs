@@ -324,6 +324,6 @@ fn what_does_not_go_with_sources_that_pause_says_what_does() {
     refused(&["host.transport=put"], &["holds queue pairs at NICs", "transport = \"roce\""]);
     refused(
         &["switch.isolation.sfc.target=100KB"],
-        &["begins above 100 KB and is to last until 100 KB are left", "less than threshold"],
+        &["begins above 100KB and is to last until 100KB are left", "less than threshold"],
     );
 }

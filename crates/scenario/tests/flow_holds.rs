@@ -165,6 +165,59 @@ fn what_does_not_go_with_queues_that_are_set_aside_says_what_does() {
     says(&idle.caveats().said(), &["without effect", "drbcm"]);
 }
 
+/// 100 Gbit/s · 50 ns = 625 B, and a packet has 1000 B and the headers of the profile.
+#[test]
+fn a_hop_of_less_than_a_packet_is_said() {
+    let caveats = |delay: &str| {
+        let delay = format!("topology.delay={delay}");
+        valid(STAR, &["switch.isolation.kind=fbicm", &delay]).caveats().said()
+    };
+    says(
+        &caveats("25ns"),
+        &["switch.isolation.recn.low = 1: 625 B at s", "less than a packet", "link idles"],
+    );
+    assert!(!caveats("1us").contains("less than a packet"), "{}", caveats("1us"));
+}
+
+/// Numbers of entries have 16 bits.
+#[test]
+fn more_destinations_than_have_numbers_are_refused() {
+    let many = "topology={ kind = \"leaf-spine\", leaves = 66, spines = 1, hosts-per-leaf = 1000, rate = \"100Gbps\", delay = \"1us\" }";
+    let refused = report(STAR, &["switch.isolation.kind=fbicm", many]);
+    says(&refused, &["66000 hosts", "allowed: 65000 hosts"]);
+}
+
+/// Seven switches in a ring, each with a host and two neighbours: 21 egress ports may be roots. Every host sends to the third one further on.
+#[test]
+fn circles_of_what_is_set_aside_are_said() {
+    let caveats = |kind: &str, set: &[&str]| {
+        let flows: Vec<_> = (0..7)
+            .map(|i| {
+                format!(
+                    "{{ name = \"f{i}\", kind = \"flow\", from = \"h{i}\", to = \"h{}\", size = \"1MB\" }}",
+                    (i + 3) % 7
+                )
+            })
+            .collect();
+        let traffic = format!("traffic=[{}]", flows.join(", "));
+        let kind = format!("switch.isolation.kind={kind}");
+        let ring = "topology={ kind = \"torus\", sizes = [7], rate = \"100Gbps\", delay = \"1us\" }";
+        let set = [&[ring, traffic.as_str(), kind.as_str()], set].concat();
+        valid(STAR, &set).caveats().said()
+    };
+    let deadlock = "can deadlock";
+    says(&caveats("recn", &["switch.isolation.recn.queues=7"]), &[deadlock]);
+    assert!(!caveats("recn", &["switch.isolation.recn.queues=21"]).contains(deadlock));
+    says(&caveats("fbicm", &["switch.isolation.recn.queues=6"]), &[deadlock]);
+    assert!(!caveats("fbicm", &["switch.isolation.recn.queues=7"]).contains(deadlock));
+    says(
+        &caveats("drbcm", &["switch.isolation.recn.queues=7", "switch.isolation.drbcm.range=2"]),
+        &[deadlock],
+    );
+    let apart = ["switch.isolation.recn.queues=7", "switch.isolation.drbcm.range=1"];
+    assert!(!caveats("drbcm", &apart).contains(deadlock));
+}
+
 /// InfiniBand, where FECN and BECN are what CCFIT was made with.
 #[test]
 fn ccfit_goes_with_congestion_control_of_infiniband() {

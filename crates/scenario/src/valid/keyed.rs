@@ -48,11 +48,27 @@ pub(super) fn shares(settings: &Settings, network: Option<&Network>) -> bool {
         IsolationKind::Floodgate => usize::from(isolation.floodgate.voqs) < hosts,
         // A root for which no queue is left closes a whole port.
         IsolationKind::Pyrrha => usize::from(isolation.pyrrha.queues) < hosts,
+        // The keys of RECN are egress ports of switches.
+        IsolationKind::Recn => usize::from(isolation.recn.queues) < network.map_or(0, egress_ports),
         kind if kind.sets_aside() => {
-            usize::from(isolation.recn.queues) < hosts.div_ceil(range_of(settings) as usize)
+            let range = range_of(settings) as usize;
+            usize::from(isolation.recn.queues) < hosts.div_ceil(range)
+                || network.is_some_and(|network| spreads(network, range))
         }
         _ => false,
     }
+}
+
+/// How many egress ports the switches have.
+fn egress_ports(network: &Network) -> usize {
+    let switches = (0..network.nodes().len() as u32).filter(|node| network.is_switch(*node));
+    switches.map(|node| network.ports(node).len()).sum()
+}
+
+/// Whether a range of so many hosts has some below different switches: they share a queue, and it follows the tree of none.
+fn spreads(network: &Network, range: usize) -> bool {
+    let above = |host: &u32| network.ports(*host).first().map(|port| port.peer);
+    network.hosts().chunks(range).any(|hosts| hosts.iter().any(|host| above(host) != above(&hosts[0])))
 }
 
 /// How many destinations have a set-aside queue in common.
@@ -95,7 +111,7 @@ pub(super) fn queueing(context: &mut Context<'_>, network: &Network, lanes: &Lan
     Some(match kind {
         IsolationKind::DstPfc => Queueing::DstPfc(of_destinations(context, network, dst_pfc)),
         IsolationKind::Pyrrha => Queueing::Pyrrha(of_roots(context, network, pyrrha)),
-        kind if kind.sets_aside() => Queueing::Recn(set_aside(context)),
+        kind if kind.sets_aside() => Queueing::Recn(set_aside(context, network)),
         IsolationKind::Sfc => Queueing::Sfc(of_sources(context, sfc)),
         _ => Queueing::Bfc(of_flows(bfc)),
     })
@@ -129,7 +145,7 @@ fn order(given: QueueOrder) -> PoolOrder {
     }
 }
 
-fn set_aside(context: &mut Context<'_>) -> RecnSpec {
+fn set_aside(context: &mut Context<'_>, network: &Network) -> RecnSpec {
     let isolation = &context.settings.switch.isolation;
     let (kind, given) = (isolation.kind, isolation.recn);
     let thresholds = thresholds(context, ("recn", "root"), given.high, given.low);
@@ -143,8 +159,12 @@ fn set_aside(context: &mut Context<'_>) -> RecnSpec {
     }
     let aside = match kind {
         IsolationKind::Recn => Aside::Root,
-        _ => Aside::Destinations(range_of(context.settings)),
+        _ => {
+            few_hosts(context, network, "a switch may have a queue for each");
+            Aside::Destinations(range_of(context.settings))
+        }
     };
+    holds_packets(context, network, given.low);
     let rules = RecnConfig {
         detect: thousandths(given.detect),
         notify: thousandths(given.notify),
@@ -153,6 +173,30 @@ fn set_aside(context: &mut Context<'_>) -> RecnSpec {
         marks_roots: kind == IsolationKind::Ccfit,
     };
     RecnSpec { queues: given.queues, rules, order: order(given.order), frame: given.frame.0 }
+}
+
+/// What is let go at less than a packet is let go when nothing is left.
+fn holds_packets(context: &mut Context<'_>, network: &Network, low: f64) {
+    let packet = mtu(context.settings);
+    let hops = (0..network.nodes().len() as u32).filter(|node| network.is_switch(*node)).filter_map(|node| {
+        let ports = || (0u16..).zip(network.ports(node));
+        let (out, slowest) = ports().min_by_key(|(_, port)| port.rate)?;
+        let nearest = ports().filter(|(port, _)| *port != out).map(|(_, port)| port.delay).min()?;
+        Some((slowest.rate.bytes_in(nearest * 2).get(), node, out))
+    });
+    let Some((hop, node, out)) = hops.min() else { return };
+    let bytes = low * hop as f64;
+    if low >= 1.0 && bytes < packet.get() as f64 {
+        context.caveat(
+            Code::HoldsTooLong,
+            "switch.isolation.recn.low",
+            format!(
+                "switch.isolation.recn.low = {low}: {bytes} B at {}, less than a packet of {packet}; what is let go there has nothing left, and its \
+                 link idles",
+                network.port_name(node, out)
+            ),
+        );
+    }
 }
 
 /// From which length on a queue holds something, and at which it lets it go, in hops.

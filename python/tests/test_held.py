@@ -287,6 +287,26 @@ def test_a_nic_holds_a_connection_by_one_name(runs: Callable[..., Blame]) -> Non
     assert (held.unexplained_ps, held.wrong_ps, held.precision) == (0, 0, 1)
 
 
+@pytest.mark.parametrize("kind", ["pyrrha", "recn", "fbicm"])
+def test_what_finds_no_queue_left_is_said(kind: str, runs: Callable[..., Blame]) -> None:
+    # V has company at h5, too, so that there are two roots below the second leaf, and one queue for both before it.
+    two = TWO_LEAVES.replace('name = "V"', 'name = "W"').replace('from = "h1"\nto = "h5"', 'from = "h2"\nto = "h5"')
+    two = two[two.index('[[traffic]]\nname = "W"') : two.index("[probe]")]
+    text = TWO_LEAVES.replace("[probe]", f"{two}[probe]")
+    table = "pyrrha" if kind == "pyrrha" else "recn"
+    sizes = ('traffic.V.start="0us"', "traffic.V.size=600KB", 'traffic.W.start="0us"', "traffic.W.size=600KB")
+    fast = 'topology.spine-rate="400Gbps"'
+
+    def held(queues: int) -> Held:
+        own = (f"switch.isolation.kind={kind}", f"switch.isolation.{table}.queues={queues}")
+        return runs("held-two-roots", text, *KEYED, *sizes, fast, *own).held
+
+    found = held(1)
+    assert found.refused > 0
+    assert any("no queue was left" in note for note in found.notes)
+    assert not any("no queue was left" in note for note in held(8).notes)
+
+
 def test_what_is_unexplained_for_the_most_part_has_no_share() -> None:
     held = Held(right_ps=1, wrong_ps=1, unexplained_ps=3, wronged=1, missed_ps=1)
     assert (held.precision, held.recall, held.held_ps) == (None, None, 5)

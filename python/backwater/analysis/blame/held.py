@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _SPAN = ("start_ps", "end_ps")
 #: Kinds of isolation whose gates at NICs are of what no table names: ranges of destinations.
 _UNSEEN = ("drbcm",)
+#: Kinds of isolation that hold a whole port where no queue is left, by a gate that no table names.
+_WHOLE_PORTS = ("pyrrha", "recn", "fbicm", "ccfit")
 #: What sends at its own rate, or only what it was given so far.
 _APPLICATIONS = ("constant", "supply", "program", "gpcnet", "trace")
 
@@ -55,6 +57,8 @@ class Held:
     unrated: int = 0
     #: A kind of isolation whose gates at NICs are not in the tables: there are no shares.
     unseen: str | None = None
+    #: How often no queue was left for a root or a destination, so that it may have held a whole port.
+    refused: int = 0
 
     @property
     def held_ps(self) -> float:
@@ -85,6 +89,12 @@ class Held:
             notes.append(
                 f'held: what switch.isolation.kind = "{self.unseen}" holds back is not in the tables as a whole, so '
                 "there is no precision and no recall"
+            )
+        if self.refused:
+            times = "once" if self.refused == 1 else f"{self.refused} times"
+            notes.append(
+                f"held: {times} no queue was left for a root or a destination; what waited for such a one behind a "
+                "port held whole is not counted: raise queues"
             )
         if self.at_end:
             flows = "flow was" if self.at_end == 1 else "flows were"
@@ -139,7 +149,10 @@ def held(truth: Truth) -> Held:
     kind = measures.isolation(results.meta["scenario"])
     unseen = kind if kind in _UNSEEN else None
     at_end = _held_at_end(truth, known, flows, going)
-    return Held(right, wrong, unexplained, wronged, missed, at_end, unrated, unseen)
+    refused = 0
+    if kind in _WHOLE_PORTS and results.has("switches"):
+        refused = int(results.table("switches").select(pl.col("refusals").sum()).collect().item())
+    return Held(right, wrong, unexplained, wronged, missed, at_end, unrated, unseen, refused)
 
 
 def _flows(results: Results) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-//! RECN and its heirs FBICM, DRBCM and CCFIT: which packets are set aside at a switch for the sake of congestion further on, and when the node
+//! RECN and its heirs FBICM, DRBCM and CCFIT: which packets are set aside at a switch for the sake of congestion further on. And when the node
 //! upstream sets them aside, too, holds them, or lets them go.
 //!
 //! Reference: Duato et al.: A New Scalable and Cost-Effective Congestion Management Strategy for Lossless Multistage Interconnection Networks, HPCA
@@ -6,7 +6,7 @@
 //! Routing, `HiPC` 2008; An Effective and Feasible Congestion Management Technique for High-Performance MINs with Tag-Based Distributed Routing,
 //! TPDS 2013 (DRBCM); Combining Congested-Flow Isolation and Injection Throttling in HPC Interconnection Networks, ICPP 2011 (CCFIT).
 //! Only abstracts were at hand (of DRBCM not even that). They say that queues for congested flows are made when congestion arises and freed when it
-//! subsides, that RECN goes by source routes and FBICM by routing tables, and that CCFIT throttles sources beside. The rest is reconstructed.
+//! subsides. RECN goes by source routes and FBICM by routing tables, and CCFIT throttles sources beside. The rest is reconstructed.
 //!
 //! ```text
 //!   packet enters an egress queue longer than detect · hop     ─▶ its port is a root: from now on its bytes are counted by ingress port
@@ -34,7 +34,12 @@
 //!
 //! Known deviations: these switches have queues at both sides of a crossbar, and SAQs at both. Here packets wait at egress ports only; the SAQ of an
 //! ingress port is the count of its bytes there. So nothing is told within a switch, and a root, where all wait for the same wire, has no SAQ.
-//! PFC or credits of the link have no part: where no SAQ is left, Off holds the whole port. A marker stands only in queues with packets that belong to the new SAQ.
+//! PFC or credits of the link have no part: where no SAQ is left, Off holds the whole port. That is a root for what comes and waits there, whatever it waits
+//! for, and gets the next SAQ that is freed. A marker stands only in queues with packets that belong to the new SAQ.
+//! Aside and Off have numbers, and a token that of the last one heard: one that a newer Aside or Off has crossed is none.
+//! Nothing bounds what waits for many destinations at one port: each may have `high` there of each ingress port.
+//! The deadlock check takes a SAQ that a marker shuts for one that waits for the node downstream, and of several keys without a SAQ names the first.
+//! A detector of the user's (custom) sees what must not be marked as not capable; a mark that it sets all the same is counted, and no packet has it.
 use super::dst_pfc::Thresholds;
 
 /// When a port is a root, and when something is told upstream, in thousandths of what the port sends in a round trip of the hop.
@@ -135,7 +140,7 @@ impl Child {
         Some(Notice::On)
     }
 
-    /// The token has come: the SAQ was freed. A hold that was on its way then makes a new one.
+    /// The token of the last Aside or Off has come: the SAQ was freed.
     pub const fn freed(&mut self) {
         if matches!(self, Self::Open | Self::Over) {
             *self = Self::Free;

@@ -67,8 +67,12 @@ impl World {
                 (KeyedBy::Priority, self.classes.priority(class).into())
             }
             Queueing::Pyrrha(_) => (KeyedBy::Root, flow),
-            Queueing::Recn(spec) if spec.rules.aside == Aside::Root => (KeyedBy::Root, flow),
-            Queueing::DstPfc(_) | Queueing::Recn(_) => (KeyedBy::Destination, dst),
+            Queueing::Recn(spec) => match spec.rules.aside {
+                Aside::Root => (KeyedBy::Root, flow),
+                // By its first host, as frames name it.
+                Aside::Destinations(range) => (KeyedBy::Destination, dst / range * range),
+            },
+            Queueing::DstPfc(_) => (KeyedBy::Destination, dst),
             _ => (KeyedBy::Flow, self.first_of(flow)),
         }
     }

@@ -104,6 +104,8 @@ pub(crate) enum Consequence {
     Refused { port: u16, root: u32, used: u32 },
     /// One was freed.
     Freed { port: u16, root: u32, used: u32 },
+    /// What may leave by an egress port in a class is to be looked at again.
+    Settle(u16, u8),
 }
 
 /// A packet that has gone to another queue, as it was before, and what is to be held upstream for its sake.
@@ -360,6 +362,7 @@ impl<S: Scheme> Keyed<S> {
         told: Vec<Consequence>,
         cx: &mut Ctx<'_, P>,
     ) {
+        let mut settled = Vec::new();
         for told in told {
             let (what, port, root, used) = match told {
                 Consequence::Frame(port, frame) => {
@@ -376,6 +379,10 @@ impl<S: Scheme> Keyed<S> {
                 }
                 // Noted before the queue could send.
                 Consequence::Gate { .. } => continue,
+                Consequence::Settle(port, class) => {
+                    settled.push((port, class));
+                    continue;
+                }
                 Consequence::Made { port, root, used } => (IsolationEvent::Allocated, port, root, used),
                 Consequence::Refused { port, root, used } => (IsolationEvent::Refused, port, root, used),
                 Consequence::Freed { port, root, used } => (IsolationEvent::Released, port, root, used),
@@ -385,6 +392,25 @@ impl<S: Scheme> Keyed<S> {
             let noted = Noted { what, port, ingress: None, src: None, dst, origin, root, used };
             chassis.ports.note_isolation(&noted, cx);
         }
+        for (port, class) in settled {
+            self.settle(chassis, port, class, cx);
+            self.flush(chassis, cx);
+            chassis.go(self, port, cx);
+        }
+    }
+
+    /// Notes gates that close or open, before their queues can send.
+    fn note_gates<P: Post<Packet>>(
+        &mut self,
+        chassis: &mut Chassis,
+        told: &[Consequence],
+        cx: &mut Ctx<'_, P>,
+    ) {
+        for told in told {
+            if let Consequence::Gate { queue, gate, closes } = *told {
+                self.note_gate(chassis, queue, (Some(gate), closes), cx);
+            }
+        }
     }
 
     /// Tells what is pending, if anything is.
@@ -392,6 +418,7 @@ impl<S: Scheme> Keyed<S> {
     fn flush<P: Post<Packet>>(&mut self, chassis: &mut Chassis, cx: &mut Ctx<'_, P>) {
         let told = self.scheme.pending();
         if !told.is_empty() {
+            self.note_gates(chassis, &told, cx);
             self.follow(chassis, told, cx);
         }
     }
@@ -596,11 +623,7 @@ impl<S: Scheme> Fabric for Keyed<S> {
         let mut told = Vec::new();
         let queues = Queues { pools: &mut self.pools, links: &self.links, now: cx.now };
         self.scheme.hear(frame, chassis.ports.at(frame.port, class), queues, &mut told);
-        for told in &told {
-            if let Consequence::Gate { queue, gate, closes } = *told {
-                self.note_gate(chassis, queue, (Some(gate), closes), cx);
-            }
-        }
+        self.note_gates(chassis, &told, cx);
         self.settle(chassis, frame.port, class, cx);
         if !told.is_empty() {
             self.follow(chassis, told, cx);

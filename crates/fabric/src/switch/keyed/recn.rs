@@ -21,13 +21,24 @@ use crate::world::World;
 
 const ORDINARY: u16 = 0;
 
+/// The other end of an ingress port, as far as a key is concerned.
+#[derive(Clone, Copy, Debug, Default, BorshSerialize, BorshDeserialize)]
+struct Upstream {
+    /// What is known of the SAQ there.
+    child: Child,
+    /// The number of the last frame to it that may make a SAQ.
+    number: u16,
+    /// What came from there: in SAQs of the key, and at its roots.
+    bytes: u32,
+}
+
 /// What is known here of a key.
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
 struct Entry {
     key: u32,
     class: u8,
-    /// By ingress port what is known of the SAQ upstream, and the bytes that came from there: in SAQs of the key, and at its roots.
-    children: Vec<(Child, u32)>,
+    /// By ingress port.
+    children: Vec<Upstream>,
     /// SAQs for it.
     queues: u16,
     /// Egress ports that are roots for it.
@@ -37,11 +48,11 @@ struct Entry {
 impl Entry {
     /// Whether nobody upstream has a SAQ, and no host is held.
     fn is_alone(&self) -> bool {
-        self.children.iter().all(|(child, _)| *child == Child::Free)
+        self.children.iter().all(|upstream| upstream.child == Child::Free)
     }
 
     fn is_empty(&self) -> bool {
-        self.children.iter().all(|(_, bytes)| *bytes == 0)
+        self.children.iter().all(|upstream| upstream.bytes == 0)
     }
 }
 
@@ -51,6 +62,8 @@ struct Saq {
     queue: u16,
     entry: u16,
     key: u32,
+    /// Of the last frame that asked for it.
+    number: u16,
     held: bool,
     /// It is new: nobody has looked yet for what came before.
     fresh: bool,
@@ -62,6 +75,8 @@ struct Saq {
 #[derive(Clone, Copy, Debug, BorshSerialize, BorshDeserialize)]
 struct Refused {
     key: u32,
+    /// Of the last frame that asked for one.
+    number: u16,
     held: bool,
 }
 
@@ -133,7 +148,7 @@ impl Recn {
         if let Some(known) = self.find(key, class) {
             return known;
         }
-        let children = vec![(Child::Free, 0); self.saqs.len() / self.classes];
+        let children = vec![Upstream::default(); self.saqs.len() / self.classes];
         let new = Some(Entry { key, class, children, queues: 0, roots: 0 });
         let free = self.entries.iter().position(Option::is_none);
         let at = free.unwrap_or_else(|| {
@@ -189,23 +204,20 @@ impl Recn {
 
     /// A packet counts for an entry from now on; its egress port, and the queue that it is in.
     fn grew(&mut self, number: u16, packet: &Packet, queue: (u16, u16), links: &Links) {
-        self.entry(number).children[usize::from(packet.port)].1 += u32::from(packet.size);
+        self.entry(number).children[usize::from(packet.port)].bytes += u32::from(packet.size);
         self.tell_growth(number, packet, queue, links);
     }
 
     fn tell_growth(&mut self, number: u16, packet: &Packet, queue: (u16, u16), links: &Links) {
         let (rules, hop) = (self.spec.rules, links.hop_bytes(packet.port, queue.0));
         let is_host = self.to_host[usize::from(packet.port)];
-        let (child, bytes) = &mut self.entry(number).children[usize::from(packet.port)];
-        let told = child.grew(u64::from(*bytes), hop, &rules, is_host);
-        let what = match told {
-            None => return,
-            Some(Notice::Off) => Consequence::Hold { packet: *packet, queue, upstream: number },
-            Some(_) => {
-                let entry = self.known(number);
-                let (key, class) = (entry.key, entry.class);
-                Consequence::Frame(packet.port, self.frame(Kind::Aside, (key, class)))
-            }
+        let upstream = &mut self.entry(number).children[usize::from(packet.port)];
+        let Some(told) = upstream.child.grew(u64::from(upstream.bytes), hop, &rules, is_host) else { return };
+        upstream.number = upstream.number.wrapping_add(1);
+        let what = if told == Told::Off {
+            Consequence::Hold { packet: *packet, queue, upstream: number }
+        } else {
+            Consequence::Frame(packet.port, self.frame_to(packet.port, Kind::Aside, number))
         };
         self.pending.push(what);
     }
@@ -214,22 +226,28 @@ impl Recn {
     fn shrank(&mut self, number: u16, packet: &Packet, out: u16, links: &Links) {
         let (rules, hop) = (self.spec.rules, links.hop_bytes(packet.port, out));
         let is_host = self.to_host[usize::from(packet.port)];
-        let (child, bytes) = &mut self.entry(number).children[usize::from(packet.port)];
-        *bytes -= u32::from(packet.size);
-        if child.shrank(u64::from(*bytes), hop, &rules, is_host).is_some() {
+        let upstream = &mut self.entry(number).children[usize::from(packet.port)];
+        upstream.bytes -= u32::from(packet.size);
+        if upstream.child.shrank(u64::from(upstream.bytes), hop, &rules, is_host).is_some() {
             let frame = self.hold_frame(packet, number, false, 0);
             self.pending.push(Consequence::Frame(packet.port, frame));
         }
     }
 
-    /// A frame about a key, for the other end of a port.
-    fn frame(&self, kind: Kind, (key, class): (u32, u8)) -> Packet {
+    /// A frame about an entry, for the other end of an ingress port.
+    fn frame_to(&self, port: u16, kind: Kind, number: u16) -> Packet {
+        let entry = self.known(number);
+        self.frame(kind, (entry.key, entry.class), entry.children[usize::from(port)].number)
+    }
+
+    /// A frame about a key, for the other end of a port, with the number of what asks for a SAQ.
+    fn frame(&self, kind: Kind, (key, class): (u32, u8), number: u16) -> Packet {
         let (flow, dst) = match self.spec.rules.aside {
             Aside::Root => (key, u32::MAX),
             Aside::Destinations(range) => (u32::MAX, key * range),
         };
         let size = self.spec.frame.get() as u16;
-        Packet { flow, dst, seq: u32::from(class) << 8, size, kind, ..Packet::NONE }
+        Packet { flow, dst, seq: u32::from(class) << 8 | u32::from(number) << 16, size, kind, ..Packet::NONE }
     }
 
     fn key_in(&self, frame: &Packet) -> u32 {
@@ -253,11 +271,9 @@ impl Recn {
         }
         let bytes = u64::from(pool.bytes(ORDINARY));
         let hop = links.hop_bytes(packet.port, place.out);
-        if !packet.is_data()
-            || !self.spec.rules.is_root(bytes, hop)
-            || pool.is_closed(ORDINARY)
-            || self.saq_for(packet, place.at, world).is_some()
-        {
+        // What has a SAQ goes there when it is first, but not while the whole port is held.
+        let goes_on = || !pool.is_closed(ORDINARY) && self.saq_for(packet, place.at, world).is_some();
+        if !packet.is_data() || !self.spec.rules.is_root(bytes, hop) || goes_on() {
             return;
         }
         let key = self.key_at_root(packet, place.out);
@@ -266,7 +282,7 @@ impl Recn {
         self.entry(number).roots += 1;
         for waiting in memory.iter(pool.fifos()[usize::from(ORDINARY)]) {
             if waiting.is_data() && self.key_at_root(waiting, place.out) == key {
-                self.entry(number).children[usize::from(waiting.port)].1 += u32::from(waiting.size);
+                self.entry(number).children[usize::from(waiting.port)].bytes += u32::from(waiting.size);
             }
         }
         self.tell_growth(number, packet, queue, links);
@@ -298,16 +314,16 @@ impl Recn {
     }
 
     /// Frees the SAQ of an entry at a port if nobody needs it, and gives the token to the node downstream.
-    fn release(&mut self, number: u16, at: usize, pool: &mut QueuePool) {
+    fn release(&mut self, number: u16, at: usize, pool: &mut QueuePool, now: u64) {
         let entry = self.known(number);
         let (key, class) = (entry.key, entry.class);
         // A host has no SAQ. If it is held, then for what waits at another port.
-        let upstream = entry.children.iter().zip(&self.to_host).filter(|(_, is_host)| !**is_host);
-        if !upstream.map(|((child, _), _)| child).all(|child| *child == Child::Free) {
+        let mut upstream = entry.children.iter().zip(&self.to_host).filter(|(_, is_host)| !**is_host);
+        if !upstream.all(|(upstream, _)| upstream.child == Child::Free) {
             return;
         }
         let Some(place) = self.saqs[at].iter().position(|saq| saq.entry == number) else { return };
-        let Saq { queue, held, .. } = self.saqs[at][place];
+        let Saq { queue, held, number: asked, .. } = self.saqs[at][place];
         if held || pool.bytes(queue) > 0 {
             return;
         }
@@ -317,20 +333,28 @@ impl Recn {
         self.entry(number).queues -= 1;
         let (port, used) = (self.port_and_class(at).0, self.saqs[at].len() as u32);
         self.pending.push(Consequence::Freed { port, root: key, used });
-        self.pending.push(Consequence::Frame(port, self.frame(Kind::Free, (key, class))));
+        self.pending.push(Consequence::Frame(port, self.frame(Kind::Free, (key, class), asked)));
         self.drop_if_idle(number);
+        // It goes to what holds the whole port for want of one.
+        if let Some(refused) = self.refused[at].iter().find(|refused| refused.held).copied() {
+            self.hold(at, (refused.key, refused.number), pool, now);
+            self.pending.push(Consequence::Settle(port, class));
+        }
     }
 
     /// The SAQ for a key at an egress port, which may be a new one; `None`: there is none left.
-    fn set_aside(&mut self, at: usize, key: u32, pool: &mut QueuePool) -> Option<usize> {
+    fn set_aside(&mut self, at: usize, (key, number): (u32, u16), pool: &mut QueuePool) -> Option<usize> {
         if let Some(known) = self.saqs[at].iter().position(|saq| saq.key == key) {
+            self.saqs[at][known].number = number;
             return Some(known);
         }
         let (port, class) = self.port_and_class(at);
         let used = self.saqs[at].len() as u32;
         let Some(queue) = pool.free() else {
-            if self.refused[at].iter().all(|refused| refused.key != key) {
-                self.refused[at].push(Refused { key, held: false });
+            if let Some(known) = self.refused[at].iter_mut().find(|refused| refused.key == key) {
+                known.number = number;
+            } else {
+                self.refused[at].push(Refused { key, number, held: false });
                 self.pending.push(Consequence::Refused { port, root: key, used });
             }
             return None;
@@ -338,26 +362,26 @@ impl Recn {
         pool.assign(queue);
         let entry = self.find_or_make(key, class);
         self.entry(entry).queues += 1;
-        self.saqs[at].push(Saq { queue, entry, key, held: false, fresh: true, behind: Vec::new() });
+        self.saqs[at].push(Saq { queue, entry, key, number, held: false, fresh: true, behind: Vec::new() });
         self.pending.push(Consequence::Made { port, root: key, used: used + 1 });
         self.unrefuse(at, key, pool);
         Some(self.saqs[at].len() - 1)
     }
 
-    /// A key that had no SAQ holds the port no more. Whether there was one.
-    fn unrefuse(&mut self, at: usize, key: u32, pool: &mut QueuePool) -> bool {
-        let before = self.refused[at].len();
-        self.refused[at].retain(|refused| refused.key != key);
+    /// A key that had no SAQ holds the port no more. What was known of it.
+    fn unrefuse(&mut self, at: usize, key: u32, pool: &mut QueuePool) -> Option<Refused> {
+        let place = self.refused[at].iter().position(|refused| refused.key == key)?;
+        let known = self.refused[at].remove(place);
         if self.refused[at].iter().all(|refused| !refused.held) {
             pool.open(ORDINARY);
         }
-        self.refused[at].len() < before
+        Some(known)
     }
 
     /// What goes to a key is held at the other end of an egress port.
-    fn hold(&mut self, at: usize, key: u32, pool: &mut QueuePool, now: u64) {
+    fn hold(&mut self, at: usize, (key, number): (u32, u16), pool: &mut QueuePool, now: u64) {
         let (port, class) = self.port_and_class(at);
-        let Some(place) = self.set_aside(at, key, pool) else {
+        let Some(place) = self.set_aside(at, (key, number), pool) else {
             let refused = self.refused[at].iter_mut().find(|refused| refused.key == key);
             refused.expect("noted just now").held = true;
             return pool.close(ORDINARY, now);
@@ -373,11 +397,12 @@ impl Recn {
     }
 
     /// It is held no more, and may be freed.
-    fn let_go(&mut self, at: usize, key: u32, pool: &mut QueuePool) {
+    fn let_go(&mut self, at: usize, key: u32, pool: &mut QueuePool, now: u64) {
         let (port, class) = self.port_and_class(at);
-        if self.unrefuse(at, key, pool) {
+        if let Some(refused) = self.unrefuse(at, key, pool) {
             // It has no SAQ whose end would give the token back.
-            self.pending.push(Consequence::Frame(port, self.frame(Kind::Free, (key, class))));
+            let token = self.frame(Kind::Free, (key, class), refused.number);
+            self.pending.push(Consequence::Frame(port, token));
         }
         let Some(saq) = self.saqs[at].iter_mut().find(|saq| saq.key == key) else { return };
         let (queue, entry) = (saq.queue, saq.entry);
@@ -389,7 +414,7 @@ impl Recn {
         if saq.behind.is_empty() {
             pool.open(queue);
         }
-        self.release(entry, at, pool);
+        self.release(entry, at, pool, now);
     }
 
     /// A packet has left a queue: markers behind it come nearer.
@@ -463,7 +488,7 @@ impl Scheme for Recn {
         if queue != ORDINARY {
             let number = self.saq(place.at, queue).entry;
             self.shrank(number, packet, place.out, links);
-            self.release(number, place.at, pool);
+            self.release(number, place.at, pool, place.now.as_ps());
             return None;
         }
         if let Some(number) = self.root_of(packet, place.at) {
@@ -521,27 +546,30 @@ impl Scheme for Recn {
 
     /// For a NIC it names the flow, too, unless it is about a root.
     fn hold_frame(&self, of: &Packet, number: u16, holds: bool, _: u16) -> Packet {
-        let entry = self.known(number);
-        let frame = self.frame(Kind::Hold, (entry.key, entry.class));
+        let frame = self.frame_to(of.port, Kind::Hold, number);
         let flow = if frame.dst == u32::MAX { frame.flow } else { of.flow };
         Packet { flow, seq: frame.seq | u32::from(holds), ..frame }
     }
 
     fn hear(&mut self, frame: &Packet, at: usize, queues: Queues<'_>, told: &mut Vec<Consequence>) {
-        let (holds, class, _) = frame.held();
+        let (holds, class, asked) = frame.held();
         let key = self.key_in(frame);
         let pool = &mut queues.pools[at];
         match frame.kind {
-            Kind::Aside => _ = self.set_aside(at, key, pool),
-            Kind::Hold if holds => self.hold(at, key, pool, queues.now),
-            Kind::Hold => self.let_go(at, key, pool),
+            Kind::Aside => _ = self.set_aside(at, (key, asked), pool),
+            Kind::Hold if holds => self.hold(at, (key, asked), pool, queues.now),
+            Kind::Hold => self.let_go(at, key, pool, queues.now),
             _ => {
                 if let Some(number) = self.find(key, class) {
-                    self.entry(number).children[usize::from(frame.port)].0.freed();
+                    let upstream = &mut self.entry(number).children[usize::from(frame.port)];
+                    // A newer frame that asks for a SAQ may still be on its way, and has a token of its own.
+                    if upstream.number == asked {
+                        upstream.child.freed();
+                    }
                     let places = (usize::from(class)..self.saqs.len()).step_by(self.classes);
                     for at in places.clone() {
                         if self.find(key, class).is_some() {
-                            self.release(number, at, &mut queues.pools[at]);
+                            self.release(number, at, &mut queues.pools[at], queues.now);
                         }
                     }
                     for at in places {
@@ -592,7 +620,7 @@ impl Scheme for Recn {
             ORDINARY => self.root_of(packet, at),
             _ => self.saqs[at].iter().find(|saq| saq.queue == queue).map(|saq| saq.entry),
         };
-        let child = |number: u16| self.known(number).children[usize::from(packet.port)].0;
+        let child = |number: u16| self.known(number).children[usize::from(packet.port)].child;
         number.is_some_and(|number| child(number) == Child::Held)
             || (queue == ORDINARY && self.refused[at].iter().any(|refused| refused.held))
     }
@@ -616,7 +644,7 @@ impl Scheme for Recn {
                     }
                 }
             }
-            for (port, (counted, is)) in entry.children.iter().map(|it| it.1).zip(bytes).enumerate() {
+            for (port, (counted, is)) in entry.children.iter().map(|it| it.bytes).zip(bytes).enumerate() {
                 if counted != is {
                     return Err(format!(
                         "{counted} B from port {port} are counted for what is set aside, and {is} B wait"
@@ -625,7 +653,7 @@ impl Scheme for Recn {
             }
         }
         let children = self.entries.iter().flatten().flat_map(|entry| &entry.children);
-        let held = children.filter(|(child, _)| *child == Child::Held).count();
+        let held = children.filter(|upstream| upstream.child == Child::Held).count();
         if held > 0 && pools.iter().all(QueuePool::is_empty) {
             return Err(format!("something is held in {held} places, and no packet waits"));
         }

@@ -230,7 +230,8 @@ pub struct RecnParams {
     /// At most so many hops are let go; at most `high`. All profiles: 1 (reconstructed: `TH_RESUME` of Pyrrha-NS3).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub low: f64,
-    /// Whether the queues of a port send in turn, or the ordinary one first. All profiles: round-robin (reconstructed).
+    /// Whether the queues of a port send in turn, or the lowest first: the ordinary one, then SAQs by number. All profiles: round-robin
+    /// (reconstructed).
     pub order: QueueOrder,
     /// Size of a frame that says what becomes of a SAQ, on the wire. All profiles: 64 B (least Ethernet frame).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "9000B"))]

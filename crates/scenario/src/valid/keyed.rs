@@ -157,12 +157,11 @@ fn set_aside(context: &mut Context<'_>, network: &Network) -> RecnSpec {
             "write notify at most as large as high",
         );
     }
-    let aside = match kind {
-        IsolationKind::Recn => Aside::Root,
-        _ => {
-            few_hosts(context, network, "a switch may have a queue for each");
-            Aside::Destinations(range_of(context.settings))
-        }
+    let aside = if kind == IsolationKind::Recn {
+        Aside::Root
+    } else {
+        few_hosts(context, network, "a switch may have a queue for each");
+        Aside::Destinations(range_of(context.settings))
     };
     holds_packets(context, network, given.low);
     let rules = RecnConfig {

@@ -214,7 +214,7 @@ impl Recn {
         let upstream = &mut self.entry(number).children[usize::from(packet.port)];
         let Some(told) = upstream.child.grew(u64::from(upstream.bytes), hop, &rules, is_host) else { return };
         upstream.number = upstream.number.wrapping_add(1);
-        let what = if told == Told::Off {
+        let what = if told == Notice::Off {
             Consequence::Hold { packet: *packet, queue, upstream: number }
         } else {
             Consequence::Frame(packet.port, self.frame_to(packet.port, Kind::Aside, number))

@@ -1,6 +1,7 @@
 //! The scenarios of this repository are valid and mean what their comments say.
 
 use crate::common::root;
+use backwater_codes::Code;
 use backwater_scenario::{Scenario, ValidScenario};
 use backwater_traffic::Pacing;
 use backwater_units::{Bytes, Rate, Span, Time};
@@ -18,7 +19,10 @@ fn every_scenario_file_is_valid() {
         if path.extension().is_some_and(|extension| extension == "toml") {
             let scenario = Scenario::load(&path, &[]).and_then(Scenario::validate);
             let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-            assert!(scenario.caveats().is_empty(), "{}: {:?}", path.display(), scenario.caveats());
+            // One that is run with faults, too (--set), sends again what they lose.
+            let said = scenario.caveats().iter().filter(|caveat| caveat.code != Code::ReliabilityIdle);
+            let said: Vec<_> = said.collect();
+            assert!(said.is_empty(), "{}: {said:?}", path.display());
             count += 1;
         }
     }

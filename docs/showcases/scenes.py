@@ -30,7 +30,11 @@ def runs(
     missing = [job for jobs in planned.values() for job in jobs.values() if kept.find(job) is None]
     with watching(missing, quiet=False) as watcher:
         run_jobs(missing, watcher=watcher)
-    return comparison.complete(planned, kept)
+    failed = sorted({name for jobs in planned.values() for name, job in jobs.items() if kept.find(job) is None})
+    for name in failed:
+        print(f"without {name}: a run of it failed")
+    whole = {seed: {name: job for name, job in jobs.items() if name not in failed} for seed, jobs in planned.items()}
+    return comparison.complete(whole, kept)
 
 
 def cell(measure: Measure, value: Estimate | None) -> str:

@@ -10,7 +10,6 @@ mod jobs;
 mod lanes;
 mod loaded;
 mod looked_at;
-mod neighbours;
 mod nics;
 mod puts;
 mod puts_draws;

@@ -1,5 +1,5 @@
 //! Packet-hops per CPU-second of the benchmark workloads: `throughput ratios [--runs N]` runs some in turns and relates each to `k8`;
-//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--uec on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--profile on] [--runs N]`.
+//! `throughput WORKLOAD [--engine heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--uec on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]`.
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -8,11 +8,11 @@ use backwater_benches::{
     with_losses, with_puts, with_ranks, with_throttles, with_uec,
 };
 use backwater_fabric::record::FlowRecord;
-use backwater_fabric::{Control, Kind, Profile, Simulation, Spec, Totals};
+use backwater_fabric::{Control, Kind, Simulation, Spec, Totals};
 use backwater_units::{Bytes, Span};
 use cpu_time::ProcessTime;
 
-const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--uec on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--profile on] [--runs N]";
+const USAGE: &str = "usage: throughput ratios|k8|k16|k32|k32-400g|quick|messages [--engine windows|heap] [--threads N] [--batching off] [--blame on] [--credits on] [--pft on] [--isolation on] [--holds on] [--puts on] [--uec on] [--ranks on] [--losses go-back-n|selective-repeat] [--marks off] [--runs N]";
 
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
@@ -30,7 +30,6 @@ struct Options {
     ranks: bool,
     losses: Option<Repeats>,
     marks: bool,
-    profile: bool,
 }
 
 fn options() -> Option<Options> {
@@ -51,7 +50,6 @@ fn options() -> Option<Options> {
         ranks: false,
         losses: None,
         marks: true,
-        profile: false,
     };
     let (mut heap, mut threads) = (false, 1);
     while let Some(word) = words.next() {
@@ -76,7 +74,6 @@ fn options() -> Option<Options> {
                 });
             }
             "--marks" => options.marks = value != "off",
-            "--profile" => options.profile = value == "on",
             "--runs" => options.runs = value.parse().ok()?,
             _ => return None,
         }
@@ -150,9 +147,6 @@ fn main() -> ExitCode {
         spec.probe.blame = options.blame.then(|| thresholds(&spec.network));
         let built = ProcessTime::now();
         let mut simulation = Simulation::new(spec, options.kind);
-        if options.profile {
-            simulation.begin_profile();
-        }
         println!(
             "built in {:.3} s, memory {} KiB",
             built.elapsed().as_secs_f64(),
@@ -166,9 +160,6 @@ fn main() -> ExitCode {
                 report(run, &totals, hosts, start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
                 if options.losses.is_some() || options.uec {
                     report_losses(&simulation);
-                }
-                if let Some(profile) = simulation.profile() {
-                    report_predictions(&profile);
                 }
                 let (start, made) = (ProcessTime::now(), simulation.flows().len());
                 println!(
@@ -236,8 +227,7 @@ fn report(run: u32, totals: &Totals, hosts: u64, cpu: f64, wall: f64) {
     let hops = totals.packet_hops as f64;
     println!(
         "run {run}: {:.2} M packet-hops/CPU-s ({} hops, {cpu:.3} CPU-s, {wall:.3} s), {:.3} events/hop, \
-         {} B/port, {} packet bytes ({} per host, {:.0} per packet), peak memory {} KiB, simulated {}, \
-         {} windows, {} shared with {} meetings, {} pairs of threads have links and {} of them longer ones, digest {:016x}",
+         {} B/port, {} packet bytes ({} per host, {:.0} per packet), peak memory {} KiB, simulated {}, digest {:016x}",
         hops / cpu / 1e6,
         totals.packet_hops,
         totals.events as f64 / hops,
@@ -247,35 +237,8 @@ fn report(run: u32, totals: &Totals, hosts: u64, cpu: f64, wall: f64) {
         totals.packet_bytes as f64 / totals.packets as f64,
         peak_memory_kib().unwrap_or(0),
         totals.now,
-        totals.windows,
-        totals.shared,
-        totals.meetings,
-        totals.linked,
-        totals.far,
         totals.digest,
     );
-}
-
-/// What other numbers of threads would take, over the time in which nodes were run.
-fn report_predictions(profile: &Profile) {
-    let work: f64 = profile.shards.iter().map(|shard| shard.work.as_secs_f64()).sum();
-    println!(
-        "{work:.3} s of work in {} windows, {:.3} µs to meet",
-        profile.windows,
-        profile.meeting.as_secs_f64() * 1e6
-    );
-    for on in &profile.predictions {
-        println!(
-            "{} threads: {:.2} of that, by work {:.2}, mail {:.2} and meetings {:.2}; busiest over mean {:.3}, {:.1} % of messages between threads",
-            on.threads,
-            on.wall().as_secs_f64() / work,
-            on.work.as_secs_f64() / work,
-            on.mail.as_secs_f64() / work,
-            on.meet.as_secs_f64() / work,
-            on.imbalance,
-            on.away * 100.0,
-        );
-    }
 }
 
 /// What was lost, and what was sent again for it. A packet counts as a hop on each link that it crosses, also if it is dropped behind

@@ -109,8 +109,7 @@ pub(crate) fn outcome(
         "events": totals.events,
         "packet_hops": totals.packet_hops,
         "threads": threads,
-        "windows": {"run": totals.windows, "shared": totals.shared, "meetings": totals.meetings},
-        "pairs_of_threads": {"linked": totals.linked, "far": totals.far},
+        "windows": {"run": totals.windows, "shared": totals.shared},
         "memory": {"bytes_per_port": totals.port_bytes, "packet_bytes": totals.packet_bytes},
     }))
 }

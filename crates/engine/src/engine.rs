@@ -123,12 +123,6 @@ pub struct Stats {
     pub windows: u64,
     /// Of them those that several threads ran together: the others held too little for that to pay.
     pub shared: u64,
-    /// How often all of these threads met. In between each looked only at those with links to its nodes.
-    pub meetings: u64,
-    /// Pairs of threads, of all processes, with links between their nodes.
-    pub linked: usize,
-    /// Of them those whose shortest link lets them look at each other more seldom than others must.
-    pub far: usize,
     /// Length of a window.
     pub window: Span,
     /// Bytes held for messages under way, in this process.
@@ -501,18 +495,12 @@ impl<N: Node> Engine<N> {
             Inner::Heap(heap) => Stats {
                 windows: 0,
                 shared: 0,
-                meetings: 0,
-                linked: 0,
-                far: 0,
                 window: Span::from_ps(heap.width),
                 message_bytes: heap.message_bytes(),
             },
             Inner::Windows(windows) => Stats {
                 windows: windows.count,
                 shared: windows.shared,
-                meetings: windows.meetings,
-                linked: windows.sight.linked,
-                far: windows.sight.far,
                 window: Span::from_ps(windows.width),
                 message_bytes: windows.shards.iter().map(|shard| shard.inbox.memory()).sum(),
             },

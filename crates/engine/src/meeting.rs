@@ -28,8 +28,6 @@ struct Seat<S> {
     /// What it and those below it say, in its round `arrived`.
     word: S,
     arrived: AtomicU64,
-    /// How often it has passed a point where its neighbours wait for it.
-    passed: AtomicU64,
     asleep: AtomicBool,
     thread: OnceLock<Thread>,
     /// What all said in round `released`.
@@ -50,7 +48,6 @@ pub(crate) struct Member<'a, W: Word> {
     meeting: &'a Meeting<W>,
     me: usize,
     round: u64,
-    passed: u64,
     spins: u32,
     /// How often it slept.
     pub(crate) slept: u64,
@@ -67,7 +64,7 @@ impl<W: Word> Meeting<W> {
     /// For the thread that is number `me`, once.
     pub(crate) fn join(&self, me: usize) -> Member<'_, W> {
         self.seats[me].thread.get_or_init(std::thread::current);
-        Member { meeting: self, me, round: 0, passed: 0, spins: self.most, slept: 0 }
+        Member { meeting: self, me, round: 0, spins: self.most, slept: 0 }
     }
 }
 
@@ -109,20 +106,6 @@ impl<W: Word> Member<'_, W> {
         said
     }
 
-    /// Tells `neighbours` that this thread has passed a point, and waits for nobody.
-    pub(crate) fn pass(&mut self, neighbours: impl Iterator<Item = usize>) {
-        self.passed += 1;
-        self.meeting.seats[self.me].passed.store(self.passed, Ordering::SeqCst);
-        neighbours.for_each(|other| self.meeting.seats[other].wake());
-    }
-
-    /// Waits until a neighbour has passed as many points as this thread.
-    pub(crate) fn follow(&mut self, neighbour: usize) {
-        let (meeting, passed) = (self.meeting, self.passed);
-        let seat = &meeting.seats[neighbour];
-        self.wait(|| seat.passed.load(Ordering::SeqCst) >= passed);
-    }
-
     /// Awake for a moment, then asleep. Who slept will wait less long awake the next time.
     fn wait(&mut self, is_so: impl Fn() -> bool) {
         for _ in 0..self.spins {
@@ -160,33 +143,6 @@ mod tests {
         }
         fn and(self, other: Self) -> Self {
             Self(self.0 + other.0)
-        }
-    }
-
-    #[test]
-    fn neighbours_are_never_further_apart_than_one_point() {
-        // A ring: each waits for two of five.
-        for (parties, cores, rounds) in [(2, 64, 2_000), (5, 0, 300), (5, 64, 300)] {
-            let meeting: Meeting<Sum> = Meeting::new(parties, cores);
-            let at: Vec<AtomicU64> = (0..parties).map(|_| AtomicU64::new(0)).collect();
-            let (meeting, at) = (&meeting, &at);
-            std::thread::scope(|scope| {
-                for me in 0..parties {
-                    scope.spawn(move || {
-                        let mut member = meeting.join(me);
-                        let beside = [(me + 1) % parties, (me + parties - 1) % parties];
-                        for round in 1..=rounds {
-                            at[me].store(round, Ordering::SeqCst);
-                            member.pass(beside.into_iter());
-                            for other in beside {
-                                member.follow(other);
-                                let other = at[other].load(Ordering::SeqCst);
-                                assert!((round..=round + 1).contains(&other), "{other} in round {round}");
-                            }
-                        }
-                    });
-                }
-            });
         }
     }
 

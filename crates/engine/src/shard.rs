@@ -38,7 +38,7 @@ pub(crate) struct Shard<N: Node> {
     pub(crate) next: Vec<u64>,
     /// The earliest of them.
     earliest: u64,
-    /// The first nodes, which have links to other processes; where there is one process, to other shards.
+    /// The first nodes, which have links to other processes.
     pub(crate) border: usize,
     pub(crate) inbox: Inbox<N::Message>,
     pub(crate) mail: Vec<Mail<N::Message>>,
@@ -259,11 +259,10 @@ impl<N: Node> Shard<N> {
         }
     }
 
-    /// Gives it other nodes, so many of them at its border, with what is under way to them. The periods that are open end at
-    /// `open_until`.
-    pub(crate) fn settle(&mut self, nodes: Vec<N>, border: usize, open_until: u64) {
+    /// Gives it other nodes, with what is under way to them. The periods that are open end at `open_until`.
+    pub(crate) fn settle(&mut self, nodes: Vec<N>, open_until: u64) {
         self.inbox = self.inbox.like(nodes.len());
-        (self.nodes, self.border) = (nodes, border);
+        self.nodes = nodes;
         self.look_again();
         self.open_until = if self.open.is_empty() { u64::MAX } else { open_until };
     }

@@ -1,5 +1,5 @@
 //! The fast engine: shards in step, window by window, on as many threads as pay.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use crate::deal::deal;
 use crate::engine::{Limits, Link, Stop};
 use crate::extension::Mail;
-use crate::meeting::{Meeting, Member, Word};
+use crate::meeting::{Meeting, Word};
 use crate::processes::{read, write};
 use crate::profile::{Profile, Profiler, expected};
 use crate::shard::{Shard, Window};
@@ -20,9 +20,6 @@ use crate::{Home, Node, Place, Processes, mix};
 
 /// So many windows lie between two meetings at most: one has a bit in [`Notice::ran`].
 const LONGEST_LEG: u64 = 64;
-
-/// A shard that has links with more others meets all of them at once, by the tree. Chosen, not measured.
-const MOST_NEIGHBOURS: usize = 16;
 
 /// What a shard, or a process, tells the others at the end of a leg.
 #[derive(Clone, Copy, BorshSerialize, BorshDeserialize)]
@@ -90,7 +87,7 @@ impl Word for Notice {
     }
 }
 
-/// The mail of one leg or stride from one shard to another. It changes hands whole: the sender gives the list that it has filled for the one
+/// The mail of one leg from one shard to another. It changes hands whole: the sender gives the list that it has filled for the one
 /// that the receiver has emptied. They never come at the same time, so that the lock is always free.
 #[derive(Default)]
 #[repr(align(128))]
@@ -99,8 +96,7 @@ struct Pigeonhole<M> {
     mail: Mutex<Mail<M>>,
 }
 
-/// The mail of one leg, or of the strides in it. Two of them alternate, so that one meeting per leg is enough, and one look at a neighbour
-/// per stride.
+/// The mail of one leg. Two of them alternate, so that one meeting per leg is enough.
 struct Board<M> {
     /// `holes[from * shards + to]`, `from` a shard of this process or, behind these, a process with links to it, `to` a shard of any
     /// process.
@@ -134,18 +130,6 @@ impl Free {
     const SELDOM: u64 = 1 << 12;
 }
 
-/// How far shards see each other.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sight {
-    /// So many windows no shard sees another.
-    span: u64,
-    /// By shard: those with links to it, and of each how many spans the two cannot see each other. Empty if shards meet all others anyway.
-    neighbours: Vec<Vec<(usize, u64)>>,
-    /// Pairs of shards with links between them, and those of them that cannot see each other for several spans.
-    pub(crate) linked: usize,
-    pub(crate) far: usize,
-}
-
 /// The shards and how far they have come.
 #[derive(Clone)]
 pub(crate) struct Windows<N: Node> {
@@ -162,19 +146,16 @@ pub(crate) struct Windows<N: Node> {
     links: Vec<Link>,
     /// By node the region that it is in.
     regions: Vec<u32>,
-    pub(crate) sight: Sight,
+    /// So many windows shards cannot see each other.
+    span: u64,
     free: Free,
     pub(crate) width: u64,
     /// The next window to run; `u64::MAX` if nothing is pending.
     pub(crate) window: u64,
     pub(crate) recorded: u64,
-    /// Strides of the next leg that threads run together.
-    strides: u64,
     pub(crate) count: u64,
     /// Of them those that were run on several threads.
     pub(crate) shared: u64,
-    /// How often all these threads met.
-    pub(crate) meetings: u64,
     ways: Ways,
     homes: Vec<Home>,
     /// The events of each node when the nodes were dealt out last.
@@ -207,19 +188,20 @@ impl<N: Node> Windows<N> {
         };
         let process = |node: u32| usize::from(dealt[node as usize]) / shards;
         let count = processes.count();
+        let mut is_border = vec![links.is_empty() && count > 1; dealt.len()];
         let mut linked: BTreeSet<(usize, usize)> = BTreeSet::new();
         for Link { nodes: (a, b), .. } in &links {
             let ends = (process(*a), process(*b));
             if ends.0 != ends.1 {
+                (is_border[*a as usize], is_border[*b as usize]) = (true, true);
                 linked.extend([ends, (ends.1, ends.0)]);
             }
         }
-        let is_border = borders(&links, &dealt, if count > 1 { shards } else { 1 });
         let all_are_peers = links.is_empty() || linked.len() == count * (count - 1);
         let is_peer = |other: &usize| all_are_peers || linked.contains(&(processes.rank(), *other));
         let peers = processes.others().into_iter().filter(is_peer).collect();
         let places = places(&dealt, all, |node| is_border[node]);
-        let sight = Sight::new(&links, &places, width, if count > 1 { 0 } else { shards });
+        let span = span(&links, &places, width);
         let own = first..first + shards;
         let mut nodes: Vec<Vec<Option<N>>> = own.clone().map(|_| Vec::new()).collect();
         let mut borders = vec![0; shards];
@@ -249,15 +231,13 @@ impl<N: Node> Windows<N> {
             all_are_peers,
             links,
             regions,
-            sight,
+            span,
             free: Free::default(),
             width,
             window,
             recorded: 0,
-            strides: 1,
             count: 0,
             shared: 0,
-            meetings: 0,
             ways,
             homes,
             seen,
@@ -323,18 +303,14 @@ impl<N: Node> Windows<N> {
                 nodes[*number as usize] = Some(node);
             }
         }
-        let is_border = borders(&self.links, dealt, 1);
-        self.places = places(dealt, self.shards.len(), |node| is_border[node]);
-        self.sight = Sight::new(&self.links, &self.places, self.width, self.shards.len());
+        self.places = places(dealt, self.shards.len(), |_| false);
+        self.span = span(&self.links, &self.places, self.width);
         let places = &self.places;
-        let mut dealt: Vec<(Vec<Option<N>>, usize)> = self.shards.iter().map(|_| (Vec::new(), 0)).collect();
-        for ((place, node), is_border) in places.iter().zip(nodes).zip(is_border) {
+        let mut dealt: Vec<Vec<N>> = self.shards.iter().map(|_| Vec::new()).collect();
+        for (place, node) in places.iter().zip(nodes) {
             let mut node = node.expect("each node has a place");
             node.placed(places);
-            let (nodes, border) = &mut dealt[place.shard()];
-            nodes.resize_with(nodes.len().max(place.index() + 1), || None);
-            nodes[place.index()] = Some(node);
-            *border += usize::from(is_border);
+            dealt[place.shard()].push(node);
         }
         let at = |number: u32| places[number as usize];
         for number in open {
@@ -343,8 +319,8 @@ impl<N: Node> Windows<N> {
         for (number, message) in kept {
             self.shards[at(number).shard()].kept.push((at(number).index() as u32, message));
         }
-        for (shard, (nodes, border)) in self.shards.iter_mut().zip(dealt) {
-            shard.settle(nodes.into_iter().flatten().collect(), border, open_until);
+        for (shard, nodes) in self.shards.iter_mut().zip(dealt) {
+            shard.settle(nodes, open_until);
         }
         mail.drain(|window, number, message, extension| {
             let to = at(number as u32);
@@ -444,8 +420,7 @@ impl<N: Node> Windows<N> {
 
     /// Asks for that where it is due and helps; not if this process `lags` behind the others.
     fn free(&mut self, world: &N::World, limits: &Limits<'_>, lags: bool) -> Free {
-        let waits = self.sight.span > 1 || self.processes.count() > 1 || !self.sight.neighbours.is_empty();
-        let waits = waits && self.profiler.is_none();
+        let waits = (self.span > 1 || self.processes.count() > 1) && self.profiler.is_none();
         if !waits || limits.goal == u64::MAX || !limits.goal_is_all {
             let until = if waits && limits.goal == u64::MAX { u64::MAX } else { 0 };
             return Free { until, after: u64::MAX, waited: 0 };
@@ -473,10 +448,12 @@ impl<N: Node> Windows<N> {
     pub(crate) fn run(&mut self, world: &N::World, limits: &Limits<'_>) -> Stop {
         let (shards, count) = (self.shards.len(), self.processes.count());
         let tellers = shards + self.peers.len();
-        let board = || Board::new(tellers, shards * count);
-        let boards = [board(), board()];
-        let board = || Board::new(self.sight.neighbours.len(), shards);
-        let of_strides = [board(), board()];
+        let boards: [Board<N::Message>; 2] = std::array::from_fn(|_| Board {
+            holes: (0..tellers * shards * count)
+                .map(|_| Pigeonhole { is_full: AtomicBool::new(false), mail: Mutex::default() })
+                .collect(),
+            shards: shards * count,
+        });
         let post = Post { to: vec![Vec::new(); count], from: vec![Vec::new(); count], notices: Vec::new() };
         let (post, heard) = (Mutex::new(post), Mutex::default());
         // What a process has been given to do since the last stretch, the others do not know.
@@ -496,11 +473,8 @@ impl<N: Node> Windows<N> {
             {
                 let free = self.free(world, limits, pending.is_some());
                 let meeting = Meeting::new(if turn.way == Way::Shared { shards } else { 1 }, self.cores);
-                let is_shared = turn.way == Way::Shared && self.profiler.is_none();
                 let step = Step {
                     boards: &boards,
-                    of_strides: &of_strides,
-                    neighbours: if is_shared { &self.sight.neighbours } else { &[] },
                     post: &post,
                     heard: &heard,
                     processes: &*self.processes,
@@ -509,8 +483,7 @@ impl<N: Node> Windows<N> {
                     shards,
                     meeting: &meeting,
                     width: self.width,
-                    span: if self.profiler.is_some() { 1 } else { self.sight.span },
-                    strides: self.strides,
+                    span: if self.profiler.is_some() { 1 } else { self.span },
                     free,
                     first: self.window,
                     pending,
@@ -526,11 +499,9 @@ impl<N: Node> Windows<N> {
                 };
                 step.settle(&mut outcome);
                 (self.window, pending) = (outcome.window, outcome.pending);
-                self.strides = outcome.strides;
                 self.count += outcome.windows;
                 if turn.way == Way::Shared {
                     self.shared += outcome.windows;
-                    self.meetings += outcome.legs;
                 }
                 self.free.waited += outcome.bound;
                 // Known since an earlier turn, if this one has run nothing: when turns end is up to the clock of each process.
@@ -538,7 +509,7 @@ impl<N: Node> Windows<N> {
                 if outcome.stop.is_some_and(|stop| !matches!(stop, Stop::Look | Stop::Paused)) {
                     self.recorded = recorded;
                 }
-                (stop, legs) = (outcome.stop, legs + step.length(&outcome));
+                (stop, legs) = (outcome.stop, legs + outcome.legs);
             }
             let time = started.elapsed();
             self.gather(time);
@@ -571,48 +542,15 @@ fn regions(links: &[Link], nodes: usize, width: u64) -> Vec<u32> {
     (0..regions.len() as u32).map(|node| of(&regions, node)).collect()
 }
 
-impl Sight {
-    /// For so many shards that look at their neighbours; 0: they meet all others.
-    fn new(links: &[Link], places: &[Place], width: u64, shards: usize) -> Self {
-        let shard = |node: u32| places[node as usize].shard();
-        let mut shortest: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-        for Link { nodes: (a, b), delay } in links {
-            let (a, b) = (shard(*a), shard(*b));
-            if a != b {
-                let between = shortest.entry((a.min(b), a.max(b))).or_insert(u64::MAX);
-                *between = delay.as_ps().min(*between);
-            }
-        }
-        let windows = |delay: u64| (delay / width).clamp(1, LONGEST_LEG);
-        if links.is_empty() {
-            return Self { span: 1, ..Self::default() };
-        }
-        let span = windows(shortest.values().copied().min().unwrap_or(u64::MAX));
-        let far = shortest.values().filter(|delay| windows(**delay) >= 2 * span).count();
-        let (linked, mut neighbours) = (shortest.len(), vec![Vec::new(); shards]);
-        if shards > 0 {
-            for ((a, b), delay) in shortest {
-                neighbours[a].push((b, windows(delay) / span));
-                neighbours[b].push((a, windows(delay) / span));
-            }
-        }
-        // Where a leg has room for one stride, all meet at its end.
-        if 2 * span > LONGEST_LEG || neighbours.iter().any(|near| near.len() > MOST_NEIGHBOURS) {
-            neighbours.clear();
-        }
-        Self { span, neighbours, linked, far }
+/// So many windows shards cannot see each other: the shortest link between two of them.
+fn span(links: &[Link], places: &[Place], width: u64) -> u64 {
+    if links.is_empty() {
+        return 1;
     }
-}
-
-/// By node whether it has links to other shards, or, if `several` of these are in a process, to other processes. Without links all may
-/// have some.
-fn borders(links: &[Link], dealt: &[u16], several: usize) -> Vec<bool> {
-    let of = |node: u32| usize::from(dealt[node as usize]) / several;
-    let mut is_border = vec![links.is_empty(); dealt.len()];
-    for Link { nodes: (a, b), .. } in links.iter().filter(|link| of(link.nodes.0) != of(link.nodes.1)) {
-        (is_border[*a as usize], is_border[*b as usize]) = (true, true);
-    }
-    is_border
+    let shard = |node: u32| places[node as usize].shard();
+    let apart = links.iter().filter(|link| shard(link.nodes.0) != shard(link.nodes.1));
+    let shortest = apart.map(|link| link.delay.as_ps()).min().unwrap_or(u64::MAX);
+    (shortest / width).clamp(1, LONGEST_LEG)
 }
 
 /// Where each node is, one after the other on its shard: first those at the border to other processes.
@@ -732,8 +670,6 @@ struct Outcome {
     window: u64,
     windows: u64,
     legs: u64,
-    /// Strides of the next leg, if it has several.
-    strides: u64,
     /// Windows that were not free.
     bound: u64,
     /// Records stored in all shards up to the end of the last window, if one was run.
@@ -753,9 +689,6 @@ impl Outcome {
 
 struct Step<'a, N: Node> {
     boards: &'a [Board<N::Message>; 2],
-    of_strides: &'a [Board<N::Message>; 2],
-    /// [`Sight::neighbours`], if legs may have several strides.
-    neighbours: &'a [Vec<(usize, u64)>],
     post: &'a Mutex<Post>,
     /// What all processes had noted a leg ago.
     heard: &'a Mutex<Notice>,
@@ -766,10 +699,7 @@ struct Step<'a, N: Node> {
     shards: usize,
     meeting: &'a Meeting<Notice>,
     width: u64,
-    /// Windows of a stride.
     span: u64,
-    /// Strides of the first leg.
-    strides: u64,
     free: Free,
     first: u64,
     pending: Option<(u64, Notice)>,
@@ -793,21 +723,9 @@ impl<N: Node> Step<'_, N> {
         })
     }
 
-    /// Nothing has been run yet.
-    fn outcome(&self) -> Outcome {
-        let Self { first, pending, strides, .. } = *self;
-        Outcome { window: first, pending, strides, ..Outcome::default() }
-    }
-
-    /// How much of its turn has been run: legs, or, as these differ where threads look at their neighbours, windows in which something
-    /// was due.
-    fn length(&self, outcome: &Outcome) -> u64 {
-        if self.processes.count() > 1 || self.span > 1 { outcome.legs } else { outcome.windows }
-    }
-
     /// The life of one shard between two stops. Every shard comes to the same decision from the same notice.
     fn life(&self, me: usize, shard: &mut Shard<N>) -> Outcome {
-        let mut outcome = self.outcome();
+        let mut outcome = Outcome { window: self.first, pending: self.pending, ..Outcome::default() };
         let mut member = self.meeting.join(me);
         while let Some(leg) = self.next(&mut outcome) {
             let board = &self.boards[(outcome.legs & 1) as usize];
@@ -828,8 +746,7 @@ impl<N: Node> Step<'_, N> {
                 self.hear(me, own, heard, &leg, &mut outcome);
                 continue;
             }
-            let begun = self.stride(me, shard, &mut member, leg);
-            let begun = begun.unwrap_or_else(|| self.begin(me, shard, board, &leg));
+            let begun = self.begin(me, shard, board, &leg);
             let word = self.finish(me, shard, board, &leg, &begun);
             let mut notice = if let Some(meter) = &mut shard.meter {
                 meter.mailed();
@@ -858,47 +775,9 @@ impl<N: Node> Step<'_, N> {
         outcome
     }
 
-    /// Runs all strides of a leg but the last, and begins that; none if it has only one. After each one the shard waits for those whose
-    /// messages may take effect in the next one. Its own ones are there before it runs the nodes that nobody else sees, so that a
-    /// neighbour with less to do need not wait for these.
-    fn stride(
-        &self,
-        me: usize,
-        shard: &mut Shard<N>,
-        member: &mut Member<'_, Notice>,
-        leg: Leg,
-    ) -> Option<Begun> {
-        let several = !self.neighbours.is_empty() && leg.last - leg.first >= self.span;
-        let neighbours = several.then(|| &self.neighbours[me])?;
-        let mut ran = 0;
-        let (mut part, mut number) = (leg, 0);
-        loop {
-            part.last = leg.last.min(part.first + self.span - 1);
-            let begun = self.begin(me, shard, &self.boards[0], &part);
-            ran |= begun.ran << (part.first - leg.first);
-            if part.last == leg.last {
-                return Some(Begun { ran, next: begun.next });
-            }
-            number += 1;
-            let due = || neighbours.iter().filter(|(_, every)| number % every == 0);
-            let board = |every: u64| &self.of_strides[((number / every) & 1) as usize];
-            for (other, every) in due() {
-                self.publish(me, shard, board(*every), *other..other + 1);
-            }
-            member.pass(due().map(|(other, _)| *other));
-            shard.run_nodes(shard.border..shard.nodes.len(), self.world);
-            shard.end();
-            for (other, every) in due() {
-                member.follow(*other);
-                self.collect(me, shard, board(*every), *other..other + 1, part.last);
-            }
-            part = Leg { first: part.last + 1, is_due: false, ..part };
-        }
-    }
-
     /// All shards in turn on this thread.
     fn alone(&self, shards: &mut [Shard<N>]) -> Outcome {
-        let mut outcome = self.outcome();
+        let mut outcome = Outcome { window: self.first, pending: self.pending, ..Outcome::default() };
         let mut begun = Vec::new();
         while let Some(leg) = self.next(&mut outcome) {
             let board = &self.boards[(outcome.legs & 1) as usize];
@@ -948,7 +827,7 @@ impl<N: Node> Step<'_, N> {
     /// The windows to run now, unless this is the end of the stretch or of the turn, or must be asked how many are free.
     fn next(&self, outcome: &mut Outcome) -> Option<Leg> {
         let (index, lags) = (outcome.window, outcome.pending.is_some());
-        if outcome.stop.is_some() || outcome.settles || self.length(outcome) >= self.most {
+        if outcome.stop.is_some() || outcome.settles || outcome.legs >= self.most {
             return None;
         }
         let stop = if index == u64::MAX {
@@ -973,10 +852,7 @@ impl<N: Node> Step<'_, N> {
         }
         outcome.legs += 1;
         outcome.bound += u64::from(!is_free);
-        let strides =
-            if self.neighbours.is_empty() { 1 } else { outcome.strides.min(LONGEST_LEG / self.span) };
-        let most = self.span * strides;
-        let last = if is_free { index + most.min(whole - index) - 1 } else { index };
+        let last = if is_free { index + self.span.min(whole - index) - 1 } else { index };
         Some(Leg { first: index, last, is_free, is_due: !lags })
     }
 
@@ -1065,13 +941,6 @@ impl<N: Node> Step<'_, N> {
     fn decide(&self, me: usize, notice: Notice, leg: &Leg, outcome: &mut Outcome) {
         let window = self.window(leg.last);
         self.count(me, &notice, leg.first, outcome);
-        // Where many windows hold nothing, the next one that does is found sooner by asking all.
-        let (due, windows) = (u64::from(notice.ran.count_ones()), leg.last - leg.first + 1);
-        if due == windows {
-            outcome.strides = (2 * outcome.strides).min(LONGEST_LEG / self.span);
-        } else if 2 * due < windows {
-            outcome.strides = (outcome.strides / 2).max(1);
-        }
         let is_cut = !window.is_whole() && self.limits.stop() == Stop::Paused;
         outcome.recorded = Some(notice.recorded);
         outcome.window = notice.next;
@@ -1229,12 +1098,6 @@ impl<N: Node> Step<'_, N> {
 }
 
 impl<M> Board<M> {
-    /// For so many who tell, and these `shards` in all.
-    fn new(tellers: usize, shards: usize) -> Self {
-        let hole = |_| Pigeonhole { is_full: AtomicBool::new(false), mail: Mutex::default() };
-        Self { holes: (0..tellers * shards).map(hole).collect(), shards }
-    }
-
     fn hole(&self, from: usize, to: usize) -> &Pigeonhole<M> {
         &self.holes[from * self.shards + to]
     }

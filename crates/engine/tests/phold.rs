@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use backwater_engine::{
-    Alone, Class, Engine, Home, Key, Kind, Limits, Link, MAX_EXTENSION, Message, Node, Place, Post,
-    Processes, Stop, Stream, Ties, Together, Trajectory, stream, uniform,
+    Class, Engine, Home, Key, Kind, Limits, Link, MAX_EXTENSION, Message, Node, Place, Post, Processes, Stop,
+    Stream, Ties, Together, Trajectory, stream, uniform,
 };
 use backwater_units::{Span, Time};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -218,21 +218,6 @@ fn rows(nodes: u32, far: u64) -> Vec<Vec<(u32, u64)>> {
     ways
 }
 
-/// Four rows of nodes in a circle. Each of the links between two rows has a delay of its own.
-fn circle(nodes: u32, far: [u64; 4]) -> Vec<Vec<(u32, u64)>> {
-    let mut ways = rows(nodes, 1);
-    let row = nodes / 4;
-    for (node, ways) in (0..).zip(&mut ways) {
-        ways.clear();
-        for other in [node + nodes - 1, node + 1].map(|other| other % nodes) {
-            let between = if (node + 1) % nodes == other { node } else { other };
-            let is_last = between % row == row - 1;
-            ways.push((other, if is_last { far[(between / row) as usize] * LOOKAHEAD } else { LOOKAHEAD }));
-        }
-    }
-    ways
-}
-
 fn links(ways: &[Vec<(u32, u64)>]) -> Vec<Link> {
     let of = |(node, ways): (u32, &Vec<(u32, u64)>)| {
         let link = move |(to, delay): &(u32, u64)| Link { nodes: (node, *to), delay: Span::from_ps(*delay) };
@@ -421,30 +406,6 @@ proptest! {
     }
 
     #[test]
-    fn threads_with_links_of_any_delays_between_them_give_one_trajectory(
-        seed in any::<u64>(), row in 2u32..6, far in prop::array::uniform4(1u64..80), laden in 0_u32..50,
-        until in prop_oneof![Just(u64::MAX), 1_000_u64..200_000],
-    ) {
-        let ways = circle(4 * row, far);
-        let juggler =
-            |id: u32| Juggler { laden, ways: ways[id as usize].clone(), ..Juggler::new(seed, id, 4 * row, 4, 100) };
-        let story = |mut engine: Engine<Juggler>| {
-            let stop = engine.run(&(), &Limits { until, ..Limits::default() });
-            (stop, engine.now(), engine.digest(), engine.events(), engine.stats().windows)
-        };
-        let homes: Vec<Home> = (0..4 * row).map(|node| Home { group: Some(node / row), work: 1 }).collect();
-        let of = |threads| {
-            let kind = Kind::Windows { threads };
-            let (width, reach) = (Span::from_ps(LOOKAHEAD), Span::from_ps(4 * LOOKAHEAD));
-            story(Engine::among(Arc::new(Alone), kind, juggler, &homes, || links(&ways), width, reach))
-        };
-        let whole = of(1);
-        for threads in [2, 3, 4, 7] {
-            prop_assert_eq!(whole, of(threads), "{} threads", threads);
-        }
-    }
-
-    #[test]
     fn a_run_ends_in_the_window_in_which_the_last_node_is_done(
         seed in any::<u64>(), nodes in 4u32..24, far in 1u64..100, drawn in prop::collection::vec((1u64..60_000, 1u64..20_000, 1u64..6), 24),
         mut stops in prop::collection::vec(1u64..60_000, 0..3), goal in 1u64..24,
@@ -569,26 +530,6 @@ fn threads_do_not_wait_for_each_other_where_windows_hold_next_to_nothing() {
     let stats = several.stats();
     assert!(stats.windows > 20_000, "{}", stats.windows);
     assert!(stats.shared < stats.windows / 10, "{} of {} windows", stats.shared, stats.windows);
-}
-
-#[test]
-fn threads_look_at_those_with_links_to_them_and_seldom_meet() {
-    // Rows of four with links of one window, in which each window holds something.
-    let ways = rows(16, 1);
-    let juggler = |id: u32| Juggler { ways: ways[id as usize].clone(), ..Juggler::new(5, id, 16, 8, 2_000) };
-    let among = |threads| {
-        among((1, threads), &ways, juggler, |mut engine| {
-            let stop = engine.run(&(), &Limits::default());
-            (stop, engine.digest(), engine.events(), engine.stats())
-        })
-    };
-    let ((stop, digest, events, _), _) = among(1)[0];
-    for threads in [2, 4] {
-        let ((other_stop, other_digest, other_events, stats), _) = among(threads)[0];
-        assert_eq!((other_stop, other_digest, other_events), (stop, digest, events));
-        assert!(stats.shared >= 256, "{} windows", stats.shared);
-        assert!(stats.meetings * 8 < stats.shared, "{} in {} windows", stats.meetings, stats.shared);
-    }
 }
 
 #[test]

@@ -94,12 +94,6 @@ pub struct Totals {
     pub windows: u64,
     /// Of them those that several threads ran together.
     pub shared: u64,
-    /// How often all of these threads met; in between each looked only at those with links to its nodes.
-    pub meetings: u64,
-    /// Pairs of threads, of all processes, with links between their nodes.
-    pub linked: usize,
-    /// Of them those whose shortest link lets them look at each other more seldom than others must.
-    pub far: usize,
     /// Length of a window.
     pub window: Span,
     /// Bytes of hot and cold state per port, averaged over all ports.
@@ -451,9 +445,6 @@ impl Simulation {
             packet_hops: counted.map_or(hops, |counted| counted.sum(hops, |of| of.packet_hops)),
             windows: stats.windows,
             shared: stats.shared,
-            meetings: stats.meetings,
-            linked: stats.linked,
-            far: stats.far,
             window: stats.window,
             port_bytes: state / ports,
             packets,

@@ -289,7 +289,8 @@ impl Queueing {
     /// Whether switches hold less than classes: queues upstream, or what NICs send.
     #[must_use]
     pub const fn holds(self) -> bool {
-        matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_) | Self::Recn(_) | Self::Sfc(_))
+        let upstream = matches!(self, Self::Bfc(_) | Self::DstPfc(_) | Self::Pyrrha(_) | Self::Recn(_));
+        upstream || matches!(self, Self::Sfc(_))
     }
 
     /// Whether what is held is known by gates other than those of classes.

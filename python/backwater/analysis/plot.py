@@ -138,7 +138,7 @@ _DASHES: dict[str, tuple[int, tuple[float, ...]]] = {
     "ici+": (0, (1.2, 1.2)),
     "ici-plus": (0, (1.2, 1.2)),
 }
-_MARKERS = "os^Dv<>PXh*"
+_MARKERS = "os^Dv<>PXh*pdH8x"
 
 
 def dashes(name: str) -> Any:

@@ -10,7 +10,8 @@ import polars as pl
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Leaf 1 has one way to leaf 0. When it goes down, what is on its way to h0 finds a long queue; there is no way back to h4 to h7.
+# Leaf 1 has one way to leaf 0. When it goes down, what is on its way to h0 finds a long queue, and there is no way
+# back to h4 to h7.
 SCENE = """
 transport = { reliability = "go-back-n" }
 [topology]

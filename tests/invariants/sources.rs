@@ -164,7 +164,7 @@ fn a_switch_with_a_cache_tells_its_other_hosts_by_itself() {
         let link = Span::from_us(1).as_ps();
         let comes = start.as_ps() + ps(PACKET) + link;
         let left = pauses(&halts[&hosts[8]]).into_iter().find_map(|(from, until)| {
-            (from - link < comes && until - link > comes).then_some((until - link - comes).div_ceil(1000))
+            (from < comes + link && until > comes + link).then(|| (until - link - comes).div_ceil(1000))
         });
         let left = left.expect("the other one pauses then");
         (halts.get(&hosts[9]).map(|halts| (halts[0].sent.as_ps(), u64::from(halts[0].seq))), comes, left)

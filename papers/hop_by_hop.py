@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import polars as pl
 from backwater.analysis import plot
 from backwater.common import quantities, statistics
+from backwater.papers import Seeds
 from backwater.results import Results
 from matplotlib.axes import Axes
 
@@ -79,12 +81,35 @@ def over_seeds(values: Sequence[float | None], decimals: int = 2) -> str:
     return statistics.with_interval(statistics.estimate(known), show)
 
 
+def by_size(seeds: Seeds, entry: str, edges: Sequence[int], words: tuple[str, Sequence[str]], file: Path) -> None:
+    """A picture of the p99 slowdown of an entry's flows by size; `words` are its title and the bins.
+
+    A bar is the mean over the seeds that have flows of that size, all of which came to their end.
+    """
+    title, groups = words
+
+    def tail(tables: Iterable[pl.DataFrame], low: int, high: int) -> float:
+        size = pl.col("size_bytes")
+        found = known(p99(table.filter((size > low) & (size <= high))["slowdown"]) for table in tables)
+        return sum(found) / len(found) if found else math.nan
+
+    with plot.picture(file, title, 8.0, 3.6) as made:
+        axes = made.subplots()
+        series = {}
+        for name in seeds[0]:
+            tables = [flows(runs[name], entry) for runs in seeds]
+            series[name] = [tail(tables, low, high) for low, high in itertools.pairwise(edges)]
+        bars(axes, groups, series, "99th percentile of the slowdown")
+        axes.set_yscale("log")
+        axes.legend(fontsize=7, ncols=3)
+
+
 def bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[float]], words: str) -> None:
     """Bars beside each other: a group for each name, a bar for each series."""
-    width = 0.8 / max(1, len(series))
+    width, colours = 0.8 / max(1, len(series)), plot.scheme_colours(list(series))
     for number, (name, values) in enumerate(series.items()):
         places = [place + (number - (len(series) - 1) / 2) * width for place in range(len(groups))]
-        axes.bar(places, values, width, label=name, color=plot.CYCLE[number % len(plot.CYCLE)])
+        axes.bar(places, values, width, label=name, color=colours[name])
     axes.set_xticks(range(len(groups)), groups, fontsize=7)
     axes.set_ylabel(words)
 

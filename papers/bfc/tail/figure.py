@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from backwater.analysis import plot
 from backwater.papers import Metrics, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
@@ -51,24 +49,8 @@ def metrics(runs: Runs) -> Metrics:
 
 
 def draw(seeds: Seeds, file: Path) -> None:
-    groups = ["≤ 100 B", "≤ 1 KB", "≤ 10 KB", "≤ 100 KB", "> 100 KB"]
-    with plot.picture(file, "Google's RPCs at 60 %, and an incast", 8.0, 3.6) as made:
-        axes = made.subplots()
-        series = {}
-        for name in seeds[0]:
-            tables = [hop_by_hop.flows(runs[name], "google") for runs in seeds]
-            series[name] = [_tail(tables, low, high) for low, high in itertools.pairwise(EDGES)]
-        hop_by_hop.bars(axes, groups, series, "99th percentile of the slowdown")
-        axes.set_yscale("log")
-        axes.legend(fontsize=7, ncols=len(series))
-
-
-def _tail(tables: Sequence[pl.DataFrame], low: int, high: int) -> float:
-    """The mean over seeds of the 99th percentile within a bin."""
-    size = pl.col("size_bytes")
-    found = [hop_by_hop.p99(table.filter((size > low) & (size <= high))["slowdown"]) for table in tables]
-    known = hop_by_hop.known(found)
-    return sum(known) / len(known) if known else float("nan")
+    words = ("Google's RPCs at 60 %, and an incast", ["≤ 100 B", "≤ 1 KB", "≤ 10 KB", "≤ 100 KB", "> 100 KB"])
+    hop_by_hop.by_size(seeds, "google", EDGES, words, file)
 
 
 def tables(seeds: Seeds) -> Sequence[NumberTable]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import polars as pl
-from backwater.analysis import plot
 from backwater.papers import Measurements, Runs, Seeds
 from backwater.papers.number_tables import NumberTable
 from backwater.results import Results
@@ -47,26 +44,9 @@ def metrics(runs: Runs) -> Measurements:
     }
 
 
-def _bin(run: Results, low: int, high: int) -> float:
-    size = pl.col("size_bytes")
-    found = hop_by_hop.flows(run, "flows").filter((size > low) & (size <= high))
-    return hop_by_hop.p99(found["slowdown"]) or float("nan")
-
-
 def draw(seeds: Seeds, file: Path) -> None:
-    groups = ["≤ 1 KB", "≤ 10 KB", "≤ 100 KB", "≤ 1 MB", "> 1 MB"]
-    with plot.picture(file, "Flows beside an incast in a fat tree of 128 hosts", 8.5, 3.6) as made:
-        axes = made.subplots()
-        series = {
-            name: [
-                sum(_bin(runs[name], low, high) for runs in seeds) / len(seeds)
-                for low, high in itertools.pairwise(EDGES)
-            ]
-            for name in seeds[0]
-        }
-        hop_by_hop.bars(axes, groups, series, "99th percentile of the slowdown")
-        axes.set_yscale("log")
-        axes.legend(fontsize=7, ncols=3)
+    words = ("Flows beside an incast in a fat tree of 128 hosts", ["≤ 1 KB", "≤ 10 KB", "≤ 100 KB", "≤ 1 MB", "> 1 MB"])
+    hop_by_hop.by_size(seeds, "flows", EDGES, words, file)
 
 
 def tables(seeds: Seeds) -> Sequence[NumberTable]:

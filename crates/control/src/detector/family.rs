@@ -287,9 +287,9 @@ macro_rules! family {
             #[serde(default = "family::defaults::guaranteed")]
             #[schemars(extend("x-maximum" = "1TB"))]
             pub guaranteed: Quantity<Bytes>,
-            /// Whether ports to hosts have a detector, too. All profiles: true (DCQCN paper). Ultra Ethernet turns it off where
-            /// receivers give credits (`cc.kind = "rccc"`, `"nscc+rccc"`), as their links are for the receivers to share out (UE 1.0;
-            /// `main_uec.cpp:708` of the Consortium's simulator).
+            /// Whether ports to hosts have a detector, too. All profiles: true (reconstructed: no paper at hand excepts them).
+            /// Ultra Ethernet turns it off where receivers give credits (`cc.kind = "rccc"`, `"nscc+rccc"`), as their links are
+            /// for the receivers to share out (UE 1.0; `main_uec.cpp:708` of the Consortium's simulator).
             #[serde(default = "family::defaults::last_hop")]
             pub last_hop: bool,
             $($(

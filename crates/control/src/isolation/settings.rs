@@ -262,8 +262,8 @@ pub enum Pauses {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SfcParams {
-    /// A queue longer than this makes sources pause. All profiles: 100 KB (reconstructed: half of `switch.detector.kmax`, where RED
-    /// marks all).
+    /// A queue longer than this makes sources pause. All profiles: 100 KB (reconstructed: no source at hand
+    /// has a number).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub threshold: Quantity<Bytes>,
     /// What the queue is to hold when a pause is over; less than `threshold`. All profiles: 50 KB (reconstructed: half of `threshold`).

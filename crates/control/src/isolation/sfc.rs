@@ -13,7 +13,7 @@
 //! ```
 //! | symbol | unit | default | source |
 //! |---|---|---|---|
-//! | threshold | B | 100 kB | reconstructed: half of where RED marks all |
+//! | threshold | B | 100 kB | reconstructed: no source at hand has a number |
 //! | target | B | 50 kB | reconstructed: half of that |
 //! | pause | s | (queue − target) / rate | claim 6: "based at least on a time for the target queue level to drain to the queue depth" |
 //! | who is told | – | the sender of the packet, before that is stored | claim 1 |

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 from backwater import Results
-from backwater.analysis import congestion_point_picture, pictures, plot
+from backwater.analysis import congestion_point_picture, pictures, plot, scheme_pictures
+from backwater.common import statistics
 from backwater.errors import UsageError
 from backwater.results.measures import STATES
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 
@@ -100,3 +103,15 @@ def test_a_legend_is_no_wider_than_its_picture(names: list[str], width: float | 
         legend = made.legend(handles, names, loc="outside upper center", ncols=plot.legend_columns(made, names))
         made.draw_without_rendering()
         assert legend.get_window_extent().width <= made.bbox.width
+
+
+def test_a_whisker_ends_at_what_is_possible() -> None:
+    # Shares of 90, 100 and 100 % have an interval of more than 3 points at each side of their mean.
+    share = statistics.estimate([90.0, 100.0, 100.0], "held_precision_percent")
+    assert share.half_width is not None
+    assert share.mean + share.half_width > 100
+    axes = Figure().subplots()
+    scheme_pictures._bars(axes, ["PFC"], [{"PFC": share}], 1, str)
+    (whisker,) = (line for line in axes.collections if isinstance(line, LineCollection))
+    ((low, _), (high, _)) = whisker.get_segments()[0]
+    assert (low, high) == pytest.approx((share.mean - share.half_width, 100.0))

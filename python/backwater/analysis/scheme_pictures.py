@@ -236,13 +236,14 @@ def _bars(
             }
             axes.barh(place, width, 0.72, left=left, facecolor=colours[scheme], edgecolor="white", lw=0, **look)
             left += width
-        spread = (known[0].half_width or 0) / scale if len(known) == 1 else 0.0
-        if spread:
-            axes.errorbar(left, place, xerr=spread, color=plot.GREY, capsize=1.5, lw=0.8)
-        ends.append(left + spread)
+        only = known[0]
+        below, above = ((only.mean - only.low) / scale, (only.high - only.mean) / scale) if len(known) == 1 else (0, 0)
+        if below or above:
+            axes.errorbar(left, place, xerr=([below], [above]), color=plot.GREY, capsize=1.5, lw=0.8)
+        ends.append(left + above)
         shown = quantities.count(left) if left >= 1000 else show(left)
         axes.annotate(
-            shown if left else "0", (left + spread, place), (2, 0), textcoords="offset points", va="center", size=6.5
+            shown if left else "0", (left + above, place), (2, 0), textcoords="offset points", va="center", size=6.5
         )
     axes.set_xlim(0, 1.28 * max(ends) or 1)
     axes.xaxis.set_major_locator(MaxNLocator(4))
